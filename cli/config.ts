@@ -3,7 +3,8 @@
  * folder. A running gateway applies changes within a second.
  */
 import { existsSync } from "node:fs";
-import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
+import { type ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
+import { openConfigEntities } from "../server/config/entities/open-config-entities.ts";
 import { describeOrigin } from "../server/config/snapshot.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
@@ -77,12 +78,12 @@ applies changes within a second.`,
 
 export function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
   const env = process.env;
-  return new ConfigEntities({
+  return openConfigEntities({
     store,
     secrets: secretBoxFor(settings),
     inspectFolder: inspectModelDirectory,
     now: Date.now,
-    sources: async () => {
+    sources: () => {
       const environment = fromEnvironment(env, Date.now());
       const yaml = readYaml({
         path: settings.VEXEL_CONFIG,

@@ -7,7 +7,8 @@ import environment from "../bin/environment.json" with { type: "json" };
 import { build } from "../server/app.ts";
 import { authenticate } from "../server/auth/authenticate.ts";
 import { loadSnapshot } from "../server/config/build/load-snapshot.ts";
-import { ConfigEntities } from "../server/config/entities/config-entities.ts";
+import type { ConfigEntities } from "../server/config/entities/config-entities.ts";
+import { openConfigEntities } from "../server/config/entities/open-config-entities.ts";
 import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
 import { readYaml } from "../server/config/yaml/yaml-file.ts";
@@ -214,10 +215,10 @@ export function keepNewDatabases(folder: string): void {
 
 /** The entities of the store, beside those of vexel.yaml. */
 const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntities =>
-  new ConfigEntities({
+  openConfigEntities({
     store,
     secrets: new SecretBox({ folder, secret: "test-secret-0123456789", previous: [] }),
-    sources: async () => {
+    sources: () => {
       const environment = fromEnvironment({});
       const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {} });
       if (!yaml.ok) throw new Error(describeProblems(yaml.problems));

@@ -1,7 +1,7 @@
 /** The maximum number of API keys of a project: the keys of all projects are in memory. */
 
 import { message } from "../../contract/messages/message.ts";
-import type { Snapshot } from "../config/snapshot.ts";
+import type { Key } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 const maxKeysPerProject = 10_000;
@@ -10,7 +10,7 @@ const maxKeysPerProject = 10_000;
 export function requireKeyCapacity(
   /** Of the new keys. */
   projects: readonly (string | undefined)[],
-  { keys }: Pick<Snapshot, "keys">,
+  { keys }: { readonly keys: { values(): Iterable<Pick<Key, "project">> } },
 ): void {
   for (const [project, added] of Map.groupBy(projects, (each) => each)) {
     if (project === undefined) continue;

@@ -56,17 +56,9 @@ const unknownKey = (presented: string): GatewayError =>
       : `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
   );
 
-const keysById = new WeakMap<Snapshot["keys"], ReadonlyMap<string, Key>>();
-
 /** Undefined: no API key has this id. */
-export function findKey(id: string, { keys }: Pick<Snapshot, "keys">): Key | undefined {
-  let byId = keysById.get(keys);
-  if (!byId) {
-    byId = new Map([...keys.values()].map((key) => [key.id, key]));
-    keysById.set(keys, byId);
-  }
-  return byId.get(id);
-}
+export const findKey = (id: string, { keys }: Pick<Snapshot, "keys">): Key | undefined =>
+  keys.findById(id);
 
 /**
  * The API key of a job, as it is now. Throws GatewayError if it was revoked or has expired. `now`: Unix milliseconds.

@@ -170,25 +170,42 @@ export interface Webhook {
   readonly previousSecret?: string;
 }
 
+/** The API keys by hash: those of the file, then the stored ones. */
+export interface KeyTable {
+  readonly size: number;
+  get(hash: string): Key | undefined;
+  has(hash: string): boolean;
+  values(): IteratorObject<Key>;
+  findById(id: string): Key | undefined;
+}
+
+export interface LimitTable {
+  readonly size: number;
+  get(scope: string): Limits | undefined;
+}
+
 export interface Snapshot {
   readonly version: number;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly models: ReadonlyMap<string, Model>;
   /** A model embeds images. Absent: none does. */
   readonly embedsImages?: boolean;
-  /** By hash: the keys of the file and the stored ones. */
-  readonly keys: ReadonlyMap<string, Key>;
+  readonly keys: KeyTable;
+  /** The keys of the file, by hash. */
+  readonly fileKeys?: ReadonlyMap<string, Key>;
   readonly defaults?: Defaults;
   /** By name. */
   readonly projects?: ReadonlyMap<string, Project>;
   /** All limits, by scope. */
-  readonly limits?: ReadonlyMap<string, Limits>;
+  readonly limits?: LimitTable;
   /** By id. */
   readonly webhooks?: ReadonlyMap<string, Webhook>;
   /** By name. */
   readonly alerts?: ReadonlyMap<string, AlertRule>;
-  /** The origin of every entity except stored keys, by kind and id (`originOf`). */
-  readonly origins?: ReadonlyMap<string, EntityOrigin>;
+  /** The limits of everything but stored keys, by scope. */
+  readonly entityLimits?: ReadonlyMap<string, Limits>;
+  /** The origins of what is not stored, by kind and id (`originOf`). */
+  readonly origins?: { get(key: string): EntityOrigin | undefined };
 }
 
 /** The kinds of entities that have an origin. */
@@ -203,16 +220,21 @@ export function describeOrigin({ source, location }: EntityOrigin): string {
 
 export const originKey = (kind: OriginKind, id: string): string => `${kind} ${id}`;
 
-/** Stored keys have no entry of their own, because there may be 100,000. */
-export const originOf = (
-  { origins }: Pick<Snapshot, "origins">,
+const tables = {
+  upstream: "upstreams",
+  model: "models",
+  project: "projects",
+  webhook: "webhooks",
+  alert: "alerts",
+} as const;
+
+/** Undefined: there is no such entity. Not for stored keys. */
+export function originOf(
+  snapshot: Omit<Snapshot, "version" | "keys">,
   kind: OriginKind,
   id: string,
-): EntityOrigin | undefined => origins?.get(originKey(kind, id));
-
-/** The keys of the file, by hash. */
-export function configuredKeys({ keys }: Pick<Snapshot, "keys">): Snapshot["keys"] {
-  const configured = new Map<string, Key>();
-  for (const [hash, key] of keys) if (key.source === "yaml") configured.set(hash, key);
-  return configured;
+): EntityOrigin | undefined {
+  const origin = snapshot.origins?.get(originKey(kind, id));
+  if (origin || kind === "key") return origin;
+  return snapshot[tables[kind]]?.has(id) ? { source: "store" } : undefined;
 }

@@ -1,5 +1,6 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
 import type { Limits } from "../../contract/limits-and-budgets.ts";
+import type { LimitTable } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import {
@@ -36,6 +37,9 @@ export class LimitScope {
     return this.#buckets.get(rate);
   }
 
+  /** Those that were applied last. */
+  #limits: Limits | undefined;
+
   /** When a request last needed it. */
   usedAt = Number.NEGATIVE_INFINITY;
 
@@ -49,6 +53,9 @@ export class LimitScope {
 
   /** Applies new limits. Usage stays counted, except that of a limit that is removed. */
   apply(limits: Limits, now: number): void {
+    // A reload leaves most limits the same objects.
+    if (limits === this.#limits) return;
+    this.#limits = limits;
     this.slots.limit = limits.concurrent ?? Infinity;
     for (const rate of rates) {
       const limit = limitOf(limits, rate);
@@ -87,7 +94,7 @@ export class Limiter {
   /** Those of end users and tags. Idle ones are deleted. */
   readonly #labels = new Map<string, LimitScope>();
   readonly #counters: RateLimitCounters;
-  #table: ReadonlyMap<string, Limits> = new Map();
+  #table: LimitTable = new Map();
 
   constructor(counters: RateLimitCounters) {
     this.#counters = counters;
@@ -98,7 +105,7 @@ export class Limiter {
   }
 
   /** Applies new limits. Scopes keep their usage. */
-  apply(table: ReadonlyMap<string, Limits>, now: number): void {
+  apply(table: LimitTable, now: number): void {
     this.#table = table;
     for (const scopes of [this.#scopes, this.#labels]) {
       for (const [id, scope] of scopes) {

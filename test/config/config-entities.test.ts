@@ -5,16 +5,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { composeSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { Composer, composeAtOnce } from "../../server/config/build/load-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
-import { ConfigEntities, EntityRefused } from "../../server/config/entities/config-entities.ts";
-import { entityViews } from "../../server/config/entities/entity-views.ts";
+import { EntityRefused } from "../../server/config/entities/config-entities.ts";
+import { openConfigEntities } from "../../server/config/entities/open-config-entities.ts";
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
-import { describeOrigin, originOf, type Snapshot } from "../../server/config/snapshot.ts";
+import { describeOrigin, originOf } from "../../server/config/snapshot.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
-import { readStoredConfig, type StoredConfig } from "../../server/config/sources/stored-config.ts";
+import { readStoredConfig } from "../../server/config/sources/stored-config.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
-import type { YamlConfig } from "../../server/config/yaml/read-yaml.ts";
 import { readYaml } from "../../server/config/yaml/yaml-file.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
@@ -50,17 +49,17 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
   const store: ConfigEntityStore = openConfigEntityStore(folder, Date.now);
   cleanups.push(() => store.close());
   const secrets = new SecretBox({ folder, secret, previous: more.previous ?? [] });
-  const sources = async () => {
+  const sources = () => {
     const environment = fromEnvironment(env, 0);
     const read = readYaml({ path, env, provisioned: environment.upstreams });
     if (!read.ok) throw new Error(describeProblems(read.problems));
     return { yaml: read, environment };
   };
-  const entities = new ConfigEntities({ store, secrets, sources, now: () => 5000 });
+  const entities = openConfigEntities({ store, secrets, sources, now: () => 5000 });
   const snapshot = async () => {
     const stored = await readStoredConfig(store, secrets);
-    const options = { version: 1, now: undefined, inspectFolder: undefined };
-    return composeSnapshot({ ...(await sources()), stored, storedKeys: StoredKeys.empty }, options);
+    const all = { ...sources(), stored, storedKeys: StoredKeys.empty };
+    return composeAtOnce(new Composer(undefined).compose(all, { version: 1, now: undefined }));
   };
   return { folder, store, secrets, entities, snapshot };
 }
@@ -303,9 +302,9 @@ test("a change of the store is read again after a read that failed", async () =>
     pollMs: { store: 10 },
     entities: (entities) => ({
       ...entities,
-      list: async () => {
+      changesSince: async (version) => {
         if (failures-- > 0) throw new Error("the disk is gone");
-        return entities.list();
+        return entities.changesSince(version);
       },
     }),
   });
@@ -336,25 +335,4 @@ test("a poll that the end of the gateway interrupts is no unreadable store in th
   close();
   await Bun.sleep(1);
   expect(configuration.log()).not.toContain("unreadable");
-});
-
-test("the entities of a file with many entries are listed without searching the file for each", () => {
-  let reads = 0;
-  const models = Array.from({ length: 200 }, (_, at) => ({
-    get id() {
-      reads++;
-      return `model-${at}`;
-    },
-    kind: "embedding",
-  }));
-  const origins = new Map(models.map((_, at) => [`model model-${at}`, { source: "yaml", at: "" }]));
-  const views = entityViews({
-    yaml: { raw: { models } } as unknown as YamlConfig,
-    snapshot: { origins } as unknown as Snapshot,
-    stored: { entities: [], leftOut: [] } as unknown as StoredConfig,
-    leftOut: [],
-  });
-  expect(views).toHaveLength(models.length);
-  expect(views[0]).toMatchObject({ id: "model-0", value: { kind: "embedding" } });
-  expect(reads).toBeLessThanOrEqual(2 * models.length);
 });

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Loaded,
-  type LoadedSnapshot,
   type LoadOptions,
   loadSnapshot,
 } from "../../server/config/build/load-snapshot.ts";
@@ -26,7 +25,10 @@ function load(text: string | Uint8Array, options: Options): { loaded: Loaded; pr
 }
 
 /** Throws the problems of a file that is refused. */
-export function loadYaml(text: string | Uint8Array, options: Options = {}): LoadedSnapshot {
+export function loadYaml(
+  text: string | Uint8Array,
+  options: Options = {},
+): Extract<Loaded, { readonly ok: true }> {
   const { loaded, printed } = load(text, options);
   if (!loaded.ok) throw new Error(printed);
   return loaded;

@@ -225,9 +225,10 @@ test.concurrent("an internal error while loading is reported and does not end th
     },
   });
   broken = true;
+  writeFileSync(path, model("b"));
   await until(() => reports.length > 0);
   expect(reports[0]?.[0]).toContain("could not be applied: Error: a defect");
   broken = false;
-  writeFileSync(path, model("b"));
-  await until(() => has("b"));
+  writeFileSync(path, model("c"));
+  await until(() => has("c"));
 });

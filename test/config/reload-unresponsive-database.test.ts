@@ -43,7 +43,10 @@ async function load(yaml: string) {
     inspectFolder: inspectModelDirectory,
     env: {},
     keys: { ...keys, changesSince: (...args) => afterResponse(() => keys.changesSince(...args)) },
-    entities: { ...entities, list: () => afterResponse(() => entities.list()) },
+    entities: {
+      ...entities,
+      changesSince: (version) => afterResponse(() => entities.changesSince(version)),
+    },
     log: createLog({
       level: "error",
       format: "json",
@@ -57,6 +60,7 @@ async function load(yaml: string) {
   closeAfter(folder, keys, entities, configuration);
   return {
     configuration,
+    entities,
     write: (text: string) => writeFileSync(path, text),
     hanging: () => hanging,
     hang: () => {
@@ -71,7 +75,8 @@ const model = (id: string): string =>
   `models: [{ id: ${id}, kind: image, targets: [{ upstream: vexel-sketch, model: s }] }]\n`;
 
 test("a change of the file is applied while the database of keys and entities does not respond", async () => {
-  const { configuration, write, hang, hanging } = await load(model("first"));
+  const { configuration, entities, write, hang, hanging } = await load(model("first"));
+  await entities.put({ kind: "project", id: "stored", value: {} }, 0, 1);
   const respond = hang();
   const applied = configuration.applyEntityChanges();
   await until(() => hanging() === 2);
@@ -81,4 +86,5 @@ test("a change of the file is applied while the database of keys and entities do
   respond();
   await applied;
   expect(configuration.snapshot().models.has("second")).toBe(true);
+  expect(configuration.snapshot().projects?.has("stored")).toBe(true);
 });

@@ -27,6 +27,8 @@ const modelNamed = (id: string, ...targets: Target[]): Model => ({
   id,
 });
 
+const noKeys = Object.assign(new Map(), { findById: () => undefined });
+
 /** By upstream: its vector, its error, or no response until the timeout of the request. */
 type Outcomes = Record<string, Vector | Error | "nothing">;
 
@@ -37,7 +39,7 @@ function setUpCanary(models: Model[], outcomes: Outcomes, more: Partial<CanaryOp
     version: 1,
     upstreams: new Map(),
     models: new Map(models.map((model) => [model.id, model])),
-    keys: new Map(),
+    keys: noKeys,
   });
   const canary = createCanary({
     snapshot,
@@ -359,7 +361,7 @@ describe("a gateway that has just started", () => {
         version: 1,
         upstreams: new Map(),
         models: new Map(models.map((model) => [model.id, model])),
-        keys: new Map(),
+        keys: noKeys,
       }),
       embed: () => new Promise((resolve) => waiting.push(resolve)),
       clearCache: () => undefined,

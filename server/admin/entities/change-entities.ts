@@ -33,11 +33,9 @@ export function entityChanges(
   kind: EntityKind,
   { entities, applyEntityChanges, audit }: AdminDependencies,
 ) {
-  const list = async (): Promise<readonly EntityView[]> =>
-    (await entities.list()).filter((view) => view.kind === kind);
+  const list = (): Promise<readonly EntityView[]> => entities.list(kind);
 
-  const findById = async (id: string): Promise<EntityView | undefined> =>
-    (await list()).find((view) => view.id === id || view.webhookId === id);
+  const findById = (id: string): Promise<EntityView | undefined> => entities.find(kind, id);
 
   /** The entity of the path. Throws GatewayError. */
   const find = async (context: AdminApiContext): Promise<EntityView> => {

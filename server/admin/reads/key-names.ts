@@ -3,14 +3,11 @@ import type { Key, Snapshot } from "../../config/snapshot.ts";
 import type { KeyStore } from "../../storage/sql/key-store.ts";
 import type { UserStore } from "../../storage/sql/user-store.ts";
 
-/** One pass over the keys: an index by id would have to be rebuilt whenever one of 100,000 keys changes. */
-export function findKeys(snapshot: Snapshot, ids: ReadonlySet<string>): ReadonlyMap<string, Key> {
+export function findKeys({ keys }: Snapshot, ids: Iterable<string>): ReadonlyMap<string, Key> {
   const found = new Map<string, Key>();
-  if (ids.size === 0) return found;
-  for (const key of snapshot.keys.values()) {
-    if (!ids.has(key.id)) continue;
-    found.set(key.id, key);
-    if (found.size === ids.size) break;
+  for (const id of ids) {
+    const key = keys.findById(id);
+    if (key) found.set(id, key);
   }
   return found;
 }

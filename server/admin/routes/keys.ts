@@ -45,6 +45,8 @@ export function keyRoutes({
   audit,
   now,
 }: AdminDependencies): readonly AdminRoute[] {
+  const fileKeys = () => (snapshot().fileKeys ?? new Map<string, Key>()).values();
+
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { cursor, limit } = readPage(context);
     const { search, project } = readQuery(context, keysQuery);
@@ -56,8 +58,8 @@ export function keyRoutes({
     const configured =
       position === undefined
         ? []
-        : [...snapshot().keys.values()]
-            .filter((key) => isConfiguredMatch(key, search) && isListed(key.project ?? null))
+        : [...fileKeys()]
+            .filter((key) => isMatch(key, search) && isListed(key.project ?? null))
             .slice(position, position + limit);
     const isFull = position !== undefined && configured.length === limit;
     const { entries, next } = isFull
@@ -132,9 +134,7 @@ export function keyRoutes({
 
   const show = async (context: AdminApiContext): Promise<Response> => {
     const id = context.req.param("id") ?? "";
-    const configured = [...snapshot().keys.values()].find(
-      (each) => each.id === id && each.source !== "store",
-    );
+    const configured = fileKeys().find((each) => each.id === id);
     if (configured && maySeeProject(context.get("actor"), configured.project ?? null)) {
       return context.json(shownConfigured(configured, snapshot(), now()));
     }
@@ -262,9 +262,7 @@ export function keyRoutes({
     const id = context.req.param("id") ?? "";
     const key = (await keys.findActive(id)).find((each) => each.id === id);
     if (key && maySeeProject(context.get("actor"), key.project ?? null)) return key;
-    const isConfigured = [...snapshot().keys.values()].some(
-      (each) => each.id === id && each.source !== "store",
-    );
+    const isConfigured = fileKeys().some((each) => each.id === id);
     throw isConfigured && context.get("actor").projects === null
       ? new GatewayError("entity_read_only", message("key_in_file"))
       : noActiveKey();
@@ -354,10 +352,9 @@ const fileCursor = "file ";
 const positionInFile = (cursor = `${fileCursor}0`): number | undefined =>
   cursor.startsWith(fileCursor) ? Number(cursor.slice(fileCursor.length)) : undefined;
 
-const isConfiguredMatch = ({ id, name, source }: Key, search: string | undefined): boolean =>
-  source !== "store" &&
-  (search === undefined ||
-    [id, name].some((text) => text.toLowerCase().includes(search.toLowerCase())));
+const isMatch = ({ id, name }: Key, search: string | undefined): boolean =>
+  search === undefined ||
+  [id, name].some((text) => text.toLowerCase().includes(search.toLowerCase()));
 
 /** Names the key of the request that the error is about. */
 function withParamPrefix(error: unknown, prefix: string): unknown {

@@ -1,175 +1,170 @@
-/**
- * Builds one frozen config snapshot. Precedence: the configuration of file and store, then the environment, then the
- * built-in models.
- */
+/** Builds one frozen config snapshot of the entities of a configuration and of the API keys. */
+import type { Limits } from "../../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
-import type { Upstream } from "../../upstream/contract.ts";
 import {
-  type AlertRule,
-  configuredKeys,
-  type EntityOrigin,
   type Key,
-  type Model,
-  type OriginKind,
-  originKey,
+  type KeyTable,
+  type LimitTable,
   type Project,
   type Snapshot,
-  type Source,
 } from "../snapshot.ts";
-import { builtInUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Config } from "../validate/validate-config.ts";
-import { buildWebhooks } from "../validate/webhooks.ts";
-import { configuredModel, provisionedModels } from "./build-models.ts";
-import {
-  embeddingWarnings,
-  expiredKeyWarnings,
-  shutdownWarnings,
-  unknownReferenceWarnings,
-  unusedGlobWarnings,
-} from "./config-warnings.ts";
-import { budgetOf, configuredLimits, labelLimitsOf, limitTable } from "./limits-and-budgets.ts";
+import type { YamlConfig } from "../yaml/read-yaml.ts";
+import { budgetOf, configuredLimits, limitsOfEntities } from "./limits-and-budgets.ts";
+import type { ResolvedEntities } from "./resolve-entities.ts";
 import { resolveKey, type StoredKeys } from "./stored-keys.ts";
 
-interface SnapshotSources {
-  readonly version: number;
-  readonly config: Config;
-  readonly environment: readonly ProvisionedUpstream[];
-  readonly storedKeys: StoredKeys;
-  /** The origin of an entry of the configuration. Absent: the file. */
-  readonly originAt?: (list: ConfigList, index: number) => EntityOrigin;
-  /** Unix milliseconds, to compare shutdown dates with. Absent: no warnings about them. */
-  readonly now?: number;
-}
+const keysOfStep = 200;
 
-/** The lists of the configuration whose entries have an origin. */
-type ConfigList = "upstreams" | "models" | "projects" | "webhooks" | "alerts" | "keys";
+type KeyRow = Config["keys"][number];
+type Projects = ReadonlyMap<string, Project>;
 
-interface BuildResult {
-  readonly snapshot: Snapshot;
-  readonly warnings: readonly string[];
-}
+/** The API keys of the file. As long as a key and its project stay the same objects, so does the result. */
+export class FileKeys {
+  readonly #keys = new WeakMap<KeyRow, Key>();
+  readonly #resolved = new WeakMap<Key, { readonly project: Project | undefined; key: Key }>();
 
-const yamlOrigin: EntityOrigin = { source: "yaml" };
-
-const provisionedOrigin = (source: Source, variable: string | undefined): EntityOrigin => ({
-  source,
-  ...(variable !== undefined && { location: variable }),
-});
-
-export function buildSnapshot(parts: SnapshotSources): BuildResult {
-  const { version, config, environment, now, originAt = () => yamlOrigin } = parts;
-  const origins = new Map<string, EntityOrigin>();
-  const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
-  const setOrigins = <R>(kind: OriginKind, rows: readonly R[], idOf: (row: R) => string): void => {
-    for (const [index, row] of rows.entries())
-      origins.set(originKey(kind, idOf(row)), originAt(`${kind}s` as const, index));
-  };
-  setOrigins("upstream", config.upstreams, ({ id }) => id);
-  const provisioned = [
-    ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
-    ...(config.builtInModels ? builtInUpstreams.map((row) => [row, "built-in"] as const) : []),
-    // An upstream in the file replaces the provisioned one, with its models.
-  ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
-  for (const [{ upstream, variable }, source] of provisioned) {
-    upstreams.set(upstream.id, upstream);
-    origins.set(originKey("upstream", upstream.id), provisionedOrigin(source, variable));
-  }
-
-  const models = new Map<string, Model>();
-  for (const [index, row] of config.models.entries()) {
-    const origin = originAt("models", index);
-    models.set(row.id, configuredModel(row, upstreams, origin.source));
-    origins.set(originKey("model", row.id), origin);
-  }
-  for (const [row, source] of provisioned) {
-    for (const model of provisionedModels(row, source)) {
-      if (models.has(model.id)) continue;
-      models.set(model.id, model);
-      origins.set(originKey("model", model.id), provisionedOrigin(source, row.variable));
+  /** By hash. */
+  *resolve(rows: readonly KeyRow[], projects: Projects): Generator<void, Map<string, Key>> {
+    const keys = new Map<string, Key>();
+    let built = 0;
+    for (const row of rows) {
+      const known = this.#keys.get(row);
+      const own = known ?? keyOf(row);
+      if (!known) this.#keys.set(row, own);
+      const project = own.project === undefined ? undefined : projects.get(own.project);
+      let resolved = this.#resolved.get(own);
+      if (!resolved || resolved.project !== project) {
+        resolved = { project, key: resolveKey(own, projects) };
+        this.#resolved.set(own, resolved);
+        if (++built % keysOfStep === 0) yield;
+      }
+      keys.set(own.hash, resolved.key);
     }
+    return keys;
   }
+}
 
-  const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
-    const identity = { id: `file:${name}`, name, hash: secretHash(key), models: globs };
-    const { project, limits, budget, expires, defaults, priority, showCost } = more;
-    return {
-      ...identity,
-      ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
-      ...(parameters && { parameters }),
-      ...(defaults && { defaults }),
-      ...(priority && { priority }),
-      ...(showCost && { showCost }),
-      ...(project !== undefined && { project }),
-      ...configuredLimits(limits),
-      ...budgetOf(budget),
-      source: "yaml",
-    };
-  });
-  const projects = new Map<string, Project>(
-    config.projects.map(({ name, limits, budget, ...labels }) => [
-      name,
-      { name, ...configuredLimits(limits), ...budgetOf(budget), ...labelLimitsOf(labels) },
-    ]),
-  );
-  const webhooks = buildWebhooks(config.webhooks);
-  setOrigins("key", fileKeys, ({ id }) => id);
-  setOrigins("project", config.projects, ({ name }) => name);
-  setOrigins("webhook", webhooks, ([id]) => id);
-  setOrigins("alert", config.alerts, ({ name }) => name);
-  const storedKeys = parts.storedKeys.withProjects(projects);
-  const configured = new Map(fileKeys.map((key) => [key.hash, resolveKey(key, projects)]));
-  const tables = {
-    upstreams: freezeAll(upstreams),
-    models: freezeAll(models),
-    ...(models.values().some(({ readsImages }) => readsImages) && { embedsImages: true }),
-    keys: mergeKeys(configured, storedKeys),
-    projects: freezeAll(projects),
-  };
-  const snapshot = {
-    version,
-    ...tables,
-    ...(config.defaults && { defaults: config.defaults }),
-    limits: limitTable({ ...tables, keys: configured }, storedKeys.limits),
-    webhooks: freezeAll(new Map(webhooks)),
-    alerts: freezeAll(new Map<string, AlertRule>(config.alerts.map((rule) => [rule.name, rule]))),
-    origins: freezeAll(origins),
-  };
+const keyOf = ({ name, key, models, ...more }: KeyRow): Key => {
+  const { project, limits, budget, expires, defaults, priority, showCost, parameters } = more;
   return {
-    snapshot: Object.freeze(snapshot),
-    warnings: [
-      ...unusedGlobWarnings(configured.values(), models),
-      ...unknownReferenceWarnings(storedKeys.byHash.values(), snapshot),
-      ...embeddingWarnings(snapshot),
-      ...(now === undefined
-        ? []
-        : [...expiredKeyWarnings(configured.values(), now), ...shutdownWarnings(snapshot, now)]),
-    ],
+    id: `file:${name}`,
+    name,
+    hash: secretHash(key),
+    models,
+    ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
+    ...(parameters && { parameters }),
+    ...(defaults && { defaults }),
+    ...(priority && { priority }),
+    ...(showCost && { showCost }),
+    ...(project !== undefined && { project }),
+    ...configuredLimits(limits),
+    ...budgetOf(budget),
+    source: "yaml",
   };
+};
+
+interface SnapshotParts {
+  readonly version: number;
+  readonly yaml: YamlConfig;
+  readonly entities: ResolvedEntities;
+  readonly fileKeys: ReadonlyMap<string, Key>;
+  readonly storedKeys: StoredKeys;
+}
+
+export function buildSnapshot(parts: SnapshotParts): Snapshot {
+  const { version, yaml, entities, fileKeys, storedKeys } = parts;
+  const { upstreams, models, projects, webhooks, alerts } = entities;
+  const { defaults } = yaml.config;
+  const limits = limitsOfEntities({ fileKeys, projects, models, upstreams });
+  const embedsImages = models.values().some(({ readsImages }) => readsImages);
+  return Object.freeze({
+    version,
+    upstreams,
+    models,
+    ...(embedsImages && { embedsImages }),
+    keys: new Keys(fileKeys, storedKeys),
+    fileKeys,
+    ...(defaults && { defaults: deepFreeze(defaults) }),
+    projects,
+    limits: limitTable(limits, storedKeys),
+    webhooks,
+    alerts,
+    entityLimits: limits,
+    origins: originTable(yaml, entities),
+  });
 }
 
 /**
  * The same snapshot with other stored keys, which are resolved with its projects. Does not read the file, which may be
  * invalid or deleted.
  */
-export function withStoredKeys(current: Snapshot, storedKeys: StoredKeys): Snapshot {
-  const configured = configuredKeys(current);
-  return Object.freeze({
+export const withStoredKeys = (current: Snapshot, storedKeys: StoredKeys): Snapshot =>
+  Object.freeze({
     ...current,
     version: current.version + 1,
-    keys: mergeKeys(configured, storedKeys),
-    limits: limitTable({ ...current, keys: configured }, storedKeys.limits),
+    keys: new Keys(current.fileKeys ?? new Map(), storedKeys),
+    limits: limitTable(current.entityLimits ?? new Map(), storedKeys),
   });
+
+const indexes = new WeakMap<ReadonlyMap<string, Key>, ReadonlyMap<string, Key>>();
+
+function byId(fileKeys: ReadonlyMap<string, Key>): ReadonlyMap<string, Key> {
+  const known = indexes.get(fileKeys);
+  if (known) return known;
+  const index = new Map(fileKeys.values().map((key) => [key.id, key]));
+  indexes.set(fileKeys, index);
+  return index;
 }
 
-/** By hash. A key of the file takes precedence over a stored key. */
-function mergeKeys(configured: Snapshot["keys"], { byHash }: StoredKeys): Snapshot["keys"] {
-  const merged = new Map(byHash);
-  for (const [hash, key] of configured) merged.set(hash, key);
-  return merged;
+/** A key of the file takes precedence over a stored key. */
+class Keys implements KeyTable {
+  readonly size: number;
+  readonly #fileKeys: ReadonlyMap<string, Key>;
+  readonly #stored: StoredKeys;
+
+  constructor(fileKeys: ReadonlyMap<string, Key>, stored: StoredKeys) {
+    this.#fileKeys = fileKeys;
+    this.#stored = stored;
+    let inBoth = 0;
+    for (const hash of fileKeys.keys()) if (stored.byHash.has(hash)) inBoth++;
+    this.size = fileKeys.size + stored.byHash.size - inBoth;
+  }
+
+  get(hash: string): Key | undefined {
+    return this.#fileKeys.get(hash) ?? this.#stored.byHash.get(hash);
+  }
+
+  has(hash: string): boolean {
+    return this.#fileKeys.has(hash) || this.#stored.byHash.has(hash);
+  }
+
+  *values(): Generator<Key> {
+    yield* this.#fileKeys.values();
+    for (const key of this.#stored.byHash.values()) {
+      if (!this.#fileKeys.has(key.hash)) yield key;
+    }
+  }
+
+  findById(id: string): Key | undefined {
+    return this.#stored.findById(id) ?? byId(this.#fileKeys).get(id);
+  }
 }
 
-function freezeAll<V>(map: ReadonlyMap<string, V>): ReadonlyMap<string, V> {
-  for (const value of map.values()) deepFreeze(value);
-  return map;
-}
+const limitTable = (entities: ReadonlyMap<string, Limits>, stored: StoredKeys): LimitTable => ({
+  size: entities.size + stored.limited,
+  get: (scope) => entities.get(scope) ?? stored.limitsOf(scope),
+});
+
+const originTable = (
+  { file, entries }: YamlConfig,
+  { provisioned }: ResolvedEntities,
+): NonNullable<Snapshot["origins"]> => ({
+  get: (key) => {
+    const entry = entries.get(key);
+    return entry
+      ? { source: "yaml", location: `${file} line ${entry.line}` }
+      : provisioned.get(key);
+  },
+});

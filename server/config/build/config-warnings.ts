@@ -10,6 +10,7 @@ import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/ind
 import type { Target } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import type { Key, Model, Snapshot } from "../snapshot.ts";
+import type { StoredKeys } from "./stored-keys.ts";
 
 /** The most warnings about stored keys. There may be 100,000 keys in a project that was removed. */
 const maxWarnings = 20;
@@ -34,13 +35,44 @@ export const missingPartWarnings = (
       ]),
 ];
 
+/** In steps. `now`: Unix milliseconds, to compare shutdown dates and the ends of keys with. */
+export function* configWarnings(
+  snapshot: Snapshot,
+  storedKeys: StoredKeys,
+  now: number | undefined,
+): Generator<void, string[]> {
+  const { fileKeys = new Map<string, Key>(), models } = snapshot;
+  const warnings = unusedGlobWarnings(fileKeys.values(), models);
+  yield;
+  const references = new ReferenceWarnings(snapshot);
+  let checked = 0;
+  for (const key of storedKeys.byHash.values()) {
+    references.check(key);
+    if (++checked % keysOfStep === 0) yield;
+  }
+  warnings.push(...references.texts(), ...embeddingWarnings(snapshot));
+  if (now === undefined) return warnings;
+  warnings.push(...expiredKeyWarnings(fileKeys.values(), now));
+  yield;
+  return [...warnings, ...shutdownWarnings(snapshot, now)];
+}
+
+const keysOfStep = 5000;
+
 /** Globs of keys that match no model are usually a mistake. */
 export function unusedGlobWarnings(
   keys: Iterable<Pick<Key, "name" | "models">>,
   models: ReadonlyMap<string, Model>,
 ): string[] {
   const ids = [...models.keys()];
-  const isUnused = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
+  // Most keys have the same few globs.
+  const known = new Map<string, boolean>();
+  const isUnused = (glob: string): boolean => {
+    let unused = known.get(glob);
+    unused ??= !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
+    known.set(glob, unused);
+    return unused;
+  };
   return [...keys].flatMap(({ name, models: globs }) =>
     globs
       .filter(isUnused)
@@ -55,35 +87,53 @@ export function unusedGlobWarnings(
  * Stored keys refer to projects and models that may not exist. Such a key has no project limits and no project budget,
  * or no default model of its own. In the file, these references are errors.
  */
-export function unknownReferenceWarnings(
-  keys: Iterable<Pick<Key, "name" | "project" | "defaults">>,
-  { projects, models }: Pick<Snapshot, "projects" | "models">,
-): string[] {
-  const warnings: string[] = [];
-  let more = 0;
-  const add = (warning: string): void => {
-    if (warnings.length < maxWarnings) warnings.push(warning);
-    else more += 1;
-  };
-  for (const { name, project, defaults = {} } of keys) {
+class ReferenceWarnings {
+  readonly #snapshot: Pick<Snapshot, "projects" | "models">;
+  readonly #texts: string[] = [];
+  #more = 0;
+
+  constructor(snapshot: Pick<Snapshot, "projects" | "models">) {
+    this.#snapshot = snapshot;
+  }
+
+  check({ name, project, defaults }: Pick<Key, "name" | "project" | "defaults">): void {
+    const { projects, models } = this.#snapshot;
     if (project !== undefined && !projects?.has(project)) {
-      add(
+      this.#add(
         `the key ${JSON.stringify(name)} belongs to the project ${JSON.stringify(project)}, which does not exist: only the key's own limits and budget apply`,
       );
     }
+    if (!defaults) return;
     for (const [kind, id] of Object.entries(defaults)) {
       if (models.get(id)?.kind === kind) continue;
-      add(
+      this.#add(
         `the key ${JSON.stringify(name)} has the default ${kind} model ${JSON.stringify(id)}, but there is no ${kind} model of that name: the defaults of the configuration apply`,
       );
     }
   }
-  if (more > 0) warnings.push(`${more} more warnings of this kind about stored keys`);
-  return warnings;
+
+  texts(): readonly string[] {
+    if (this.#more === 0) return this.#texts;
+    return [...this.#texts, `${this.#more} more warnings of this kind about stored keys`];
+  }
+
+  #add(warning: string): void {
+    if (this.#texts.length < maxWarnings) this.#texts.push(warning);
+    else this.#more += 1;
+  }
+}
+
+export function unknownReferenceWarnings(
+  keys: Iterable<Pick<Key, "name" | "project" | "defaults">>,
+  snapshot: Pick<Snapshot, "projects" | "models">,
+): readonly string[] {
+  const warnings = new ReferenceWarnings(snapshot);
+  for (const key of keys) warnings.check(key);
+  return warnings.texts();
 }
 
 /** Warnings about configured embedding models that are valid but cannot serve a request, from the catalog's facts. */
-export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
+const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
   [...models.values()]
     .filter(({ kind, source }) => kind === "embedding" && (source === "yaml" || source === "store"))
     .flatMap(dimensionsWarning);
@@ -103,7 +153,7 @@ const isAtVendorAddress = ({ upstream: { kind, baseUrl } }: Target): boolean =>
   Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;
 
 /** A configured key that is refused from its first request on is usually a mistake. */
-export const expiredKeyWarnings = (
+const expiredKeyWarnings = (
   keys: Iterable<Pick<Key, "name" | "expiresAt">>,
   now: number,
 ): string[] =>
@@ -126,15 +176,32 @@ export function modelShutdownDate(targets: readonly Target[]): string | undefine
   return dates.length === targets.length ? dates.sort().at(-1) : undefined;
 }
 
+type Shutdown = NonNullable<ReturnType<typeof shutdownDateOf>>;
+interface TargetShutdown {
+  readonly target: Target;
+  readonly shutdown: Shutdown;
+}
+const shutdowns = new WeakMap<Model, readonly TargetShutdown[]>();
+
+function shutdownsOf(model: Model): readonly TargetShutdown[] {
+  const known = shutdowns.get(model);
+  if (known) return known;
+  const found = model.targets.flatMap((target): TargetShutdown[] => {
+    const shutdown = shutdownDateOf(target.model, target.upstream.kind);
+    return shutdown ? [{ target, shutdown }] : [];
+  });
+  shutdowns.set(model, found);
+  return found;
+}
+
 /** `now`: Unix milliseconds. */
-export const shutdownWarnings = ({ models }: Pick<Snapshot, "models">, now: number): string[] =>
-  [...models.values()].flatMap(({ id, targets }) =>
-    targets.flatMap(({ upstream, model }) => {
-      const shutdown = shutdownDateOf(model, upstream.kind);
-      if (!shutdown || Date.parse(shutdown.on) - now > warnDaysAhead * dayMs) return [];
+const shutdownWarnings = ({ models }: Pick<Snapshot, "models">, now: number): string[] =>
+  [...models.values()].flatMap((each) =>
+    shutdownsOf(each).flatMap(({ target: { upstream, model }, shutdown }) => {
+      if (Date.parse(shutdown.on) - now > warnDaysAhead * dayMs) return [];
       const verb = isShutDown(shutdown, now) ? "was shut down" : "will be shut down";
       return [
-        `the model ${JSON.stringify(id)}: ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)} ${verb} on ${shutdown.on} (${shutdown.source}). Configure another model as its target`,
+        `the model ${JSON.stringify(each.id)}: ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)} ${verb} on ${shutdown.on} (${shutdown.source}). Configure another model as its target`,
       ];
     }),
   );

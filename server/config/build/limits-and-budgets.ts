@@ -68,22 +68,22 @@ export function targetLimits(modelId: string, given: ConfiguredLimits, target: T
   return { ...target, ...own, ...withScopes(scopes) };
 }
 
-/** The limits of these entries and of the stored keys, by scope. */
-export function limitTable(
-  {
-    keys,
-    projects,
-    models,
-    upstreams,
-  }: Pick<Snapshot, "keys" | "projects" | "models" | "upstreams">,
-  ofStoredKeys: ReadonlyMap<string, Limits>,
-): ReadonlyMap<string, Limits> {
-  const table = new Map(ofStoredKeys);
+/** The limits of everything but stored keys, by scope. */
+export function limitsOfEntities({
+  fileKeys,
+  projects,
+  models,
+  upstreams,
+}: Required<Pick<Snapshot, "fileKeys" | "projects" | "models" | "upstreams">>): ReadonlyMap<
+  string,
+  Limits
+> {
+  const table = new Map<string, Limits>();
   const add = (id: string, own: Limits | undefined): void => {
     if (own) table.set(id, own);
   };
-  for (const key of keys.values()) add(keyScope(key.id), key.limits);
-  for (const project of projects?.values() ?? []) addProject(project, add);
+  for (const key of fileKeys.values()) add(keyScope(key.id), key.limits);
+  for (const project of projects.values()) addProject(project, add);
   for (const upstream of upstreams.values()) add(upstreamScope(upstream.id), upstream.limits);
   for (const model of models.values()) addModel(model, add);
   return table;
@@ -98,7 +98,8 @@ function addProject(project: Project, add: (id: string, own: Limits | undefined)
 
 function addModel(model: Model, add: (id: string, own: Limits | undefined) => void): void {
   add(modelScope(model.id), model.limits);
-  for (const target of model.targets) add(targetScope(model.id, target), target.limits);
+  for (const target of model.targets)
+    if (target.limits) add(targetScope(model.id, target), target.limits);
 }
 
 type ConfiguredBudget = Omit<z.output<typeof budget>, "total"> | undefined;

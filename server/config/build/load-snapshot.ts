@@ -1,17 +1,24 @@
-/** Builds a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
+/** Composes a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
 
 import { missingLib } from "../../lib/executable.ts";
+import type { StoredEntity } from "../../storage/sql/config-entity-store.ts";
+import { type EntityView, EntityViews } from "../entities/entity-views.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { type FromEnvironment, fromEnvironment } from "../sources/environment-source.ts";
-import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "../sources/stored-config.ts";
+import {
+  describeLeftOut,
+  emptyStoredConfig,
+  type LeftOutEntity,
+  type StoredConfig,
+} from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";
 import type { Problem } from "../yaml/problem.ts";
 import type { YamlConfig } from "../yaml/read-yaml.ts";
 import { readYaml } from "../yaml/yaml-file.ts";
-import { buildSnapshot } from "./build-snapshot.ts";
-import { missingPartWarnings } from "./config-warnings.ts";
-import { mergeStored } from "./merge-stored.ts";
+import { buildSnapshot, FileKeys } from "./build-snapshot.ts";
+import { configWarnings, missingPartWarnings } from "./config-warnings.ts";
+import { EntityResolver, type ResolvedEntities } from "./resolve-entities.ts";
 import { StoredKeys } from "./stored-keys.ts";
 
 export interface LoadOptions {
@@ -28,14 +35,6 @@ export interface LoadOptions {
   readonly inspectFolder?: InspectFolder;
 }
 
-export interface LoadedSnapshot {
-  readonly ok: true;
-  readonly snapshot: Snapshot;
-  readonly warnings: readonly string[];
-}
-
-export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: readonly Problem[] };
-
 /** All of which a snapshot is composed, besides the built-in models, in the order of precedence. */
 export interface Sources {
   readonly yaml: YamlConfig;
@@ -44,10 +43,26 @@ export interface Sources {
   readonly storedKeys: StoredKeys;
 }
 
+export interface Composition {
+  readonly sources: Sources;
+  readonly snapshot: Snapshot;
+  /** The stored keys with the limits and budgets of their projects. */
+  readonly storedKeys: StoredKeys;
+  readonly warnings: readonly string[];
+  /** The entities of all sources, with their origins and problems. */
+  readonly entities: readonly EntityView[];
+  /** The stored entities that are not in force. */
+  readonly leftOut: readonly LeftOutEntity[];
+}
+
+export type Loaded =
+  | ({ readonly ok: true } & Pick<Composition, "snapshot" | "warnings">)
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
 interface ComposeOptions {
   readonly version: number;
+  /** Unix milliseconds, to compare shutdown dates with. Undefined: no warnings about them. */
   readonly now: LoadOptions["now"] | undefined;
-  readonly inspectFolder: InspectFolder | undefined;
 }
 
 /** Reads the file and the environment. */
@@ -59,33 +74,90 @@ export function loadSnapshot(options: LoadOptions): Loaded {
   if (!yaml.ok) return yaml;
   const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
   const sources = { yaml, environment, stored, storedKeys };
-  return composeSnapshot(sources, { version, now, inspectFolder });
+  const composed = composeAtOnce(new Composer(inspectFolder).compose(sources, { version, now }));
+  return { ok: true, snapshot: composed.snapshot, warnings: composed.warnings };
 }
 
-export function composeSnapshot(
-  { yaml, environment, stored, storedKeys }: Sources,
-  { version, now, inspectFolder }: ComposeOptions,
-): LoadedSnapshot {
-  const provisioned = environment.upstreams;
-  const { config, leftOut, originAt } = mergeStored(yaml, stored, { provisioned, inspectFolder });
-  const built = buildSnapshot({
-    version,
-    config,
-    environment: provisioned,
-    storedKeys,
-    originAt,
-    ...(now !== undefined && { now }),
-  });
-  // A provider that is configured needs no warning.
-  const isConfigured = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
-  const environmentWarnings = config.environment
-    ? environment.warnings.filter(({ id }) => !isConfigured(id))
-    : [];
-  const warnings = [
-    ...missingPartWarnings(built.snapshot, missingLib),
-    ...environmentWarnings.map(({ message }) => message),
-    ...leftOut.map(describeLeftOut),
-    ...built.warnings,
-  ];
-  return { ok: true, snapshot: built.snapshot, warnings };
+/** At the start and in commands, no request waits for the end of a step. */
+export function composeAtOnce<T>(steps: Iterator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * Composes snapshots one after the other. What has not changed since the one before is neither validated nor built
+ * again. In steps, between which a gateway serves requests.
+ */
+export class Composer {
+  readonly #resolver: EntityResolver;
+  readonly #fileKeys = new FileKeys();
+  readonly #views = new EntityViews();
+  #last: Composition | undefined;
+
+  constructor(inspectFolder: InspectFolder | undefined) {
+    this.#resolver = new EntityResolver(inspectFolder);
+  }
+
+  /** The entities as they would be in force with these stored ones. */
+  resolve(
+    sources: Pick<Sources, "yaml" | "environment">,
+    stored: readonly StoredEntity[],
+  ): Generator<void, ResolvedEntities> {
+    return this.#resolver.resolve({ ...sources, stored: { entities: stored, leftOut: [] } });
+  }
+
+  *compose(sources: Sources, { version, now }: ComposeOptions): Generator<void, Composition> {
+    const { yaml, stored, environment } = sources;
+    const resolved = yield* this.#resolver.resolve(sources);
+    const entities = shareUnchanged(resolved, this.#last?.snapshot);
+    const { projects } = entities;
+    const fileKeys = yield* this.#fileKeys.resolve(yaml.config.keys, projects);
+    const storedKeys = yield* sources.storedKeys.withProjects(projects);
+    yield;
+    const snapshot = buildSnapshot({ version, yaml, entities, fileKeys, storedKeys });
+    yield;
+    // A provider that is configured needs no warning.
+    const isConfigured = (id: string) =>
+      entities.upstreams.has(id) && !entities.provisioned.has(`upstream ${id}`);
+    const environmentWarnings = yaml.config.environment
+      ? environment.warnings.filter(({ id }) => !isConfigured(id))
+      : [];
+    const { leftOut } = entities;
+    const warnings = [
+      ...missingPartWarnings(snapshot, missingLib),
+      ...environmentWarnings.map(({ message }) => message),
+      ...leftOut.map(describeLeftOut),
+      ...(yield* configWarnings(snapshot, storedKeys, now)),
+    ];
+    yield;
+    const views = yield* this.#views.of({ yaml, entities, stored });
+    this.#last = { sources, snapshot, storedKeys, warnings, entities: views, leftOut };
+    return this.#last;
+  }
+}
+
+const tables = ["upstreams", "models", "projects", "webhooks", "alerts"] as const;
+
+/** A table without a change stays the same object, so that nobody has to look for changes in it. */
+function shareUnchanged(
+  entities: ResolvedEntities,
+  before: Snapshot | undefined,
+): ResolvedEntities {
+  const unchanged = tables.filter((name) => hasSameEntries(entities[name], before?.[name]));
+  return { ...entities, ...Object.fromEntries(unchanged.map((name) => [name, before?.[name]])) };
+}
+
+function hasSameEntries(
+  one: ReadonlyMap<string, unknown>,
+  other: ReadonlyMap<string, unknown> | undefined,
+): boolean {
+  if (one.size !== other?.size) return false;
+  const others = other.entries();
+  for (const [key, value] of one) {
+    const { value: entry } = others.next();
+    if (entry?.[0] !== key || entry[1] !== value) return false;
+  }
+  return true;
 }

@@ -1,6 +1,7 @@
 /** The stored API keys of a config snapshot. Immutable: a change makes a copy, and requests in flight keep theirs. */
 import { isDeepStrictEqual } from "node:util";
 import type { Limits } from "../../../contract/limits-and-budgets.ts";
+import { BucketMap } from "../../lib/bucket-map.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
 import type { Key, Project } from "../snapshot.ts";
 import { keyBudgets, keyLimits, keyScope } from "./limits-and-budgets.ts";
@@ -13,58 +14,108 @@ export interface StoredKeyChange {
 
 type Projects = ReadonlyMap<string, Project>;
 
+const keysOfStep = 500;
+
 export class StoredKeys {
-  readonly byHash: ReadonlyMap<string, Key>;
-  /** The limits of the keys that have any, by scope. */
-  readonly limits: ReadonlyMap<string, Limits>;
+  readonly byHash: BucketMap<Key>;
+  /** A key and the keys that replaced it share a scope. In the order of their latest changes. */
+  readonly #byScope: BucketMap<readonly Key[]>;
   /** The projects whose limits and budgets are part of the keys. */
   readonly #projects: Projects;
 
-  static readonly empty = new StoredKeys(new Map(), new Map(), new Map());
+  /** How many keys have limits. */
+  readonly limited: number;
+
+  static readonly empty = new StoredKeys(BucketMap.empty, BucketMap.empty, new Map(), 0);
 
   private constructor(
-    byHash: ReadonlyMap<string, Key>,
-    limits: ReadonlyMap<string, Limits>,
+    byHash: BucketMap<Key>,
+    byScope: BucketMap<readonly Key[]>,
     projects: Projects,
+    limited: number,
   ) {
     this.byHash = byHash;
-    this.limits = limits;
+    this.#byScope = byScope;
     this.#projects = projects;
+    this.limited = limited;
+  }
+
+  findById(id: string): Key | undefined {
+    return this.#byScope.get(keyScope(id))?.find((key) => key.id === id);
+  }
+
+  /** The limits of a key and of the keys that replaced it are those of the key that was changed last. */
+  limitsOf(scope: string): Limits | undefined {
+    return this.#byScope.get(scope)?.findLast(({ limits }) => limits)?.limits;
   }
 
   withChanges(changes: readonly StoredKeyChange[]): StoredKeys {
-    const byHash = new Map(this.byHash);
-    const limits = new Map(this.limits);
+    const byHash = new Map<string, Key | undefined>();
+    const byScope = new Map<string, readonly Key[]>();
+    let { limited } = this;
     for (const { key, isRevoked } of changes) {
-      byHash.delete(key.hash);
-      limits.delete(keyScope(key.id));
-      if (!isRevoked) byHash.set(key.hash, resolveKey(key, this.#projects));
+      const before = byHash.has(key.hash) ? byHash.get(key.hash) : this.byHash.get(key.hash);
+      if (before?.limits) limited--;
+      if (!isRevoked && key.limits) limited++;
+      const changed = isRevoked ? undefined : resolveKey(key, this.#projects);
+      byHash.set(key.hash, changed);
+      const scope = keyScope(key.id);
+      const others = (byScope.get(scope) ?? this.#byScope.get(scope) ?? []).filter(
+        ({ hash }) => hash !== key.hash,
+      );
+      byScope.set(scope, changed ? [...others, changed] : others);
     }
-    // A key and the key that replaced it have one scope. Its limits are those of the key that was changed last.
-    const changed = new Set(changes.map(({ key }) => keyScope(key.id)));
-    for (const { id, limits: own } of byHash.values()) {
-      if (own && changed.has(keyScope(id))) limits.set(keyScope(id), own);
-    }
-    return new StoredKeys(byHash, limits, this.#projects);
+    return new StoredKeys(
+      this.byHash.with(byHash),
+      this.#byScope.with(withoutEmpty(byScope)),
+      this.#projects,
+      limited,
+    );
   }
 
-  /** Rebuilds only the keys whose project was added, removed or changed. */
-  withProjects(projects: Projects = new Map()): StoredKeys {
+  /** Resolves only the keys again whose project was added, removed or changed. In steps. */
+  *withProjects(projects: Projects = new Map()): Generator<void, StoredKeys> {
     const before = this.#projects;
     const changed = new Set(
       [...new Set([...before.keys(), ...projects.keys()])].filter(
-        (name) => !isDeepStrictEqual(before.get(name), projects.get(name)),
+        (name) =>
+          before.get(name) !== projects.get(name) &&
+          !isDeepStrictEqual(before.get(name), projects.get(name)),
       ),
     );
-    if (changed.size === 0) return this;
-    const byHash = new Map(this.byHash);
-    for (const [hash, key] of this.byHash) {
+    if (changed.size === 0)
+      return new StoredKeys(this.byHash, this.#byScope, projects, this.limited);
+    const byHash = new Map<string, Key>();
+    const byScope = new Map<string, readonly Key[]>();
+    let seen = 0;
+    for (const key of this.byHash.values()) {
+      if (++seen % (4 * keysOfStep) === 0) yield;
       if (key.project === undefined || !changed.has(key.project)) continue;
+      if (byHash.size % keysOfStep === keysOfStep - 1) yield;
       const { scopes, budgets, ...own } = key;
-      byHash.set(hash, resolveKey(own, projects));
+      const resolved = resolveKey(own, projects);
+      byHash.set(key.hash, resolved);
+      const scope = keyScope(key.id);
+      const same = byScope.get(scope) ?? this.#byScope.get(scope) ?? [];
+      byScope.set(
+        scope,
+        same.map((each) => (each.hash === key.hash ? resolved : each)),
+      );
     }
-    return new StoredKeys(byHash, this.limits, projects);
+    yield;
+    return new StoredKeys(
+      this.byHash.with(byHash),
+      this.#byScope.with(byScope),
+      projects,
+      this.limited,
+    );
   }
+}
+
+function* withoutEmpty(
+  entries: ReadonlyMap<string, readonly Key[]>,
+): Generator<readonly [string, readonly Key[] | undefined]> {
+  for (const [scope, keys] of entries) yield [scope, keys.length > 0 ? keys : undefined];
 }
 
 /**

@@ -4,7 +4,7 @@
  * within a second.
  */
 import { isDeepStrictEqual } from "node:util";
-import { createSerialize } from "../../lib/tasks.ts";
+import { createSerialize, runInSteps } from "../../lib/tasks.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type {
   ConfigEntityStore,
@@ -14,18 +14,17 @@ import type {
   StoredEntity,
 } from "../../storage/sql/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
-import { composeSnapshot, type Sources } from "../build/load-snapshot.ts";
-import { lineInFile, mergeStored } from "../build/merge-stored.ts";
-import { StoredKeys } from "../build/stored-keys.ts";
+import type { Composer, Composition, Sources } from "../build/load-snapshot.ts";
+import type { ResolvedEntities } from "../build/resolve-entities.ts";
+import { originKey } from "../snapshot.ts";
 import {
   describeLeftOut,
   type LeftOutEntity,
   readStoredConfig,
   type StoredConfig,
 } from "../sources/stored-config.ts";
-import type { InspectFolder } from "../validate/validate-references.ts";
 import { type EntityKind, entityKinds, isEntityKind } from "./entity-kinds.ts";
-import { type EntityView, entityViews, problemOf } from "./entity-views.ts";
+import type { EntityView } from "./entity-views.ts";
 import {
   encryptSecrets,
   hideSecrets,
@@ -37,12 +36,16 @@ import {
 interface ConfigEntitiesOptions {
   readonly store: ConfigEntityStore;
   readonly secrets: SecretBox;
-  /** The other sources, as they are now. */
-  readonly sources: () => Promise<Pick<Sources, "yaml" | "environment">>;
-  readonly inspectFolder?: InspectFolder;
+  readonly composer: Composer;
+  /** The configuration in force, with every change of the store. */
+  readonly current: () => Promise<Current>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
+
+type Current = Pick<Composition, "entities" | "leftOut"> & {
+  readonly sources: Pick<Sources, "yaml" | "environment" | "stored">;
+};
 
 /** A change that was refused. Nothing was written. */
 export class EntityRefused extends Error {
@@ -76,6 +79,8 @@ interface ReadEntity extends StoredEntity {
 /** The most stored entities. */
 const maxEntities = 10_000;
 
+type StoredEntities = StoredConfig["entities"];
+
 export class ConfigEntities {
   readonly #options: ConfigEntitiesOptions;
   /** One change at a time: no other change may be written between the validation of a change and its write. */
@@ -85,25 +90,28 @@ export class ConfigEntities {
     this.#options = options;
   }
 
-  /** All entities in force, and stored entities that are left out, ordered by kind and id. */
-  async list(): Promise<readonly EntityView[]> {
-    const sources = await this.#options.sources();
-    const stored = await this.#stored();
-    const { inspectFolder, now } = this.#options;
-    const { snapshot } = composeSnapshot(
-      { ...sources, stored, storedKeys: StoredKeys.empty },
-      { version: 1, now: now(), inspectFolder },
-    );
-    const { leftOut } = await this.#merge(stored);
-    return entityViews({ yaml: sources.yaml, snapshot, stored, leftOut });
+  /** All entities in force, and stored entities that are left out, ordered by kind and id. `kind`: only of this kind. */
+  async list(kind?: EntityKind): Promise<readonly EntityView[]> {
+    const { entities } = await this.#options.current();
+    return entities
+      .filter((view) => kind === undefined || view.kind === kind)
+      .sort((a, b) => compare(a.kind, b.kind) || compare(a.id, b.id));
+  }
+
+  /** An entity of any source, or the webhook to which events are delivered under this id. */
+  async find(kind: EntityKind, id: string): Promise<EntityView | undefined> {
+    const { entities } = await this.#options.current();
+    return entities.find((view) => view.kind === kind && (view.id === id || view.webhookId === id));
   }
 
   /** A stored entity, with placeholders instead of its secrets. */
-  async get(kind: string, id: string): Promise<ReadEntity | undefined> {
-    const found = await this.#options.store.get({ kind: kindOf(kind), id });
+  async get(kindName: string, id: string): Promise<ReadEntity | undefined> {
+    const kind = kindOf(kindName);
+    const found = await this.#options.store.get({ kind, id });
     if (!found) return undefined;
-    const { leftOut } = await this.#merge(await this.#stored());
-    const problem = problemOf(found, leftOut);
+    const { entities } = await this.#options.current();
+    const view = entities.find((each) => !each.readOnly && each.kind === kind && each.id === id);
+    const problem = view?.problem;
     const value = hideSecrets(found);
     return { ...found, value, ...(problem !== undefined && { problem }) };
   }
@@ -121,14 +129,13 @@ export class ConfigEntities {
     const { store, secrets, now } = this.#options;
     return this.#serialize(async () => {
       const kind = kindOf(kindName);
-      await this.#refuseReadOnly(kind, id);
-      const before = await this.#stored();
-      const value = withSecrets({ kind, id, value: withoutIdentity(kind, id, given) }, before);
-      const after = withEntity(before, { kind, id, value });
-      if (after.entities.length > maxEntities) {
+      const current = await this.#options.current();
+      refuseReadOnly(current, kind, id);
+      const { after, value } = withEntity(current, { kind, id, value: given });
+      if (after.length > maxEntities) {
         throw new EntityRefused(`the store has ${maxEntities} entities already: delete some first`);
       }
-      await this.#refuseInvalid(after, before);
+      await this.#resolveChange(current, after);
       const encrypted = encryptSecrets({ kind, id, value }, secrets);
       const written = await store.put({ kind, id, value: encrypted }, expected, now());
       return { ...written, value: hideSecrets(written) };
@@ -140,26 +147,28 @@ export class ConfigEntities {
    * placeholders stand for its secrets.
    */
   async draftUpstream(id: string, given: JsonObject): Promise<Upstream> {
-    const before = await this.#stored();
-    const kind = "upstream";
-    const value = withSecrets({ kind, id, value: withoutIdentity(kind, id, given) }, before);
-    const after = withEntity(before, { kind, id, value });
-    await this.#refuseInvalid(after, before);
-    const { config } = await this.#merge(after);
-    const found = config.upstreams.find((upstream) => upstream.id === id);
+    const current = await this.#options.current();
+    const { after } = withEntity(current, { kind: "upstream", id, value: given });
+    const { upstreams } = await this.#resolveChange(current, after);
+    const found = upstreams.get(id);
     if (found) return found;
-    throw new EntityRefused(`the ${kind} ${JSON.stringify(id)} is invalid`);
+    throw new EntityRefused(`the upstream ${JSON.stringify(id)} is invalid`);
   }
 
   /** False: there is no such entity. Rejects as `put` does, or with EntityInUse if stored entities refer to this one. */
   delete(kindName: string, id: string, expected: ExpectedVersion): Promise<boolean> {
     return this.#serialize(async () => {
       const kind = kindOf(kindName);
-      const before = await this.#stored();
-      const entities = before.entities.filter((entity) => entity.kind !== kind || entity.id !== id);
-      if (entities.length === before.entities.length) await this.#refuseReadOnly(kind, id);
-      const usedBy = await this.#newlyLeftOut({ entities, leftOut: [] }, before);
-      if (usedBy.length > 0) throw new EntityInUse(usedBy.map(({ kind, id }) => ({ kind, id })));
+      const current = await this.#options.current();
+      const { entities } = current.sources.stored;
+      const after = entities.filter((entity) => entity.kind !== kind || entity.id !== id);
+      if (after.length === entities.length) refuseReadOnly(current, kind, id);
+      const { leftOut } = await this.#resolve(current, after);
+      const usedBy = newlyLeftOut(current, leftOut).map((each) => ({
+        kind: each.kind,
+        id: each.id,
+      }));
+      if (usedBy.length > 0) throw new EntityInUse(usedBy);
       return this.#options.store.delete({ kind, id }, expected);
     });
   }
@@ -171,7 +180,7 @@ export class ConfigEntities {
   reencrypt(): Promise<number> {
     const { store, secrets, now } = this.#options;
     return this.#serialize(async () => {
-      const { entities, leftOut } = await this.#stored();
+      const { entities, leftOut } = await readStoredConfig(store, secrets);
       const [unreadable] = leftOut;
       if (unreadable) throw new EntityRefused(describeLeftOut(unreadable));
       let written = 0;
@@ -186,53 +195,45 @@ export class ConfigEntities {
     });
   }
 
-  #stored(): Promise<StoredConfig> {
-    return readStoredConfig(this.#options.store, this.#options.secrets);
-  }
-
-  async #merge(stored: StoredConfig) {
-    const { yaml, environment } = await this.#options.sources();
-    const { inspectFolder } = this.#options;
-    return mergeStored(yaml, stored, { provisioned: environment.upstreams, inspectFolder });
-  }
-
-  async #refuseReadOnly(kind: EntityKind, id: string): Promise<void> {
-    const { yaml } = await this.#options.sources();
-    const line = lineInFile(yaml, kind, id);
-    if (line === undefined) return;
-    throw new EntityRefused(
-      `the ${kind} ${JSON.stringify(id)} comes from ${yaml.file} line ${line} and is read-only here: change it in the file`,
-    );
-  }
-
-  /** The entities that a change would leave out: those in force before, and the one that was added. */
-  async #newlyLeftOut(
-    after: StoredConfig,
-    before: StoredConfig,
-    added?: EntityKey,
-  ): Promise<readonly LeftOutEntity[]> {
-    const leftOutBefore = (await this.#merge(before)).leftOut;
-    const isNew = (entity: LeftOutEntity): boolean =>
-      (entity.kind === added?.kind && entity.id === added.id) ||
-      !leftOutBefore.some(({ kind, id }) => kind === entity.kind && id === entity.id);
-    return (await this.#merge(after)).leftOut.filter(isNew);
+  #resolve({ sources }: Current, stored: StoredEntities): Promise<ResolvedEntities> {
+    return runInSteps(this.#options.composer.resolve(sources, stored));
   }
 
   /** Refuses a change after which the changed entity, or one that was in force before, would be left out. */
-  async #refuseInvalid(after: StoredConfig, before: StoredConfig): Promise<void> {
-    const added = after.entities.find((entity) => !before.entities.includes(entity));
-    const newlyLeftOut = await this.#newlyLeftOut(after, before, added);
-    const own = newlyLeftOut.find(({ kind, id }) => kind === added?.kind && id === added.id);
+  async #resolveChange(current: Current, after: StoredEntities): Promise<ResolvedEntities> {
+    const resolved = await this.#resolve(current, after);
+    const added = after.at(-1);
+    const isAdded = (entity: EntityKey): boolean =>
+      entity.kind === added?.kind && entity.id === added.id;
+    const own = resolved.leftOut.find(isAdded);
     if (own) throw new EntityRefused(own.reason, own.field);
-    const [other] = newlyLeftOut;
-    if (other) {
-      const field = other.field === "" ? "" : `${other.field}: `;
-      throw new EntityRefused(
-        `the stored ${other.kind} ${JSON.stringify(other.id)} would become invalid: ${field}${other.reason}`,
-      );
-    }
+    const [other] = newlyLeftOut(current, resolved.leftOut);
+    if (!other) return resolved;
+    const field = other.field === "" ? "" : `${other.field}: `;
+    throw new EntityRefused(
+      `the stored ${other.kind} ${JSON.stringify(other.id)} would become invalid: ${field}${other.reason}`,
+    );
   }
 }
+
+/** The entities that were in force. */
+function newlyLeftOut(
+  { leftOut }: Current,
+  after: readonly LeftOutEntity[],
+): readonly LeftOutEntity[] {
+  const before = new Set(leftOut.map(({ kind, id }) => `${kind} ${id}`));
+  return after.filter(({ kind, id }) => !before.has(`${kind} ${id}`));
+}
+
+function refuseReadOnly({ sources: { yaml } }: Current, kind: EntityKind, id: string): void {
+  const entry = kind === "webhook" ? undefined : yaml.entries.get(originKey(kind, id));
+  if (!entry) return;
+  throw new EntityRefused(
+    `the ${kind} ${JSON.stringify(id)} comes from ${yaml.file} line ${entry.line} and is read-only here: change it in the file`,
+  );
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function kindOf(name: string): EntityKind {
   if (isEntityKind(name)) return name;
@@ -250,9 +251,23 @@ function withoutIdentity(kind: EntityKind, id: string, value: JsonObject): JsonO
   throw new EntityRefused(`must be ${JSON.stringify(id)}, or absent`, identity);
 }
 
-/** Replaces placeholders by the stored secrets. */
-function withSecrets(entity: EntityKey & { value: JsonObject }, before: StoredConfig): JsonObject {
-  const stored = before.entities.find(({ kind, id }) => kind === entity.kind && id === entity.id);
+/** The stored entities with this one, which is the last, and its value with stored secrets instead of placeholders. */
+function withEntity(
+  { sources: { stored } }: Current,
+  { kind, id, value: given }: { kind: EntityKind; id: string; value: JsonObject },
+): { after: StoredEntities; value: JsonObject } {
+  const isSame = (entity: EntityKey): boolean => entity.kind === kind && entity.id === id;
+  const entity = { kind, id, value: withoutIdentity(kind, id, given) };
+  const value = withSecrets(entity, stored.entities.find(isSame));
+  const others = stored.entities.filter((each) => !isSame(each));
+  const after = [...others, { ...entity, value, version: 0, createdAt: 0, updatedAt: 0 }];
+  return { after, value };
+}
+
+function withSecrets(
+  entity: EntityKey & { value: JsonObject },
+  stored: StoredEntity | undefined,
+): JsonObject {
   try {
     const value = keepSecrets(entity, stored?.value ?? {});
     if (stored && !isDeepStrictEqual(value, entity.value)) refuseOtherHost(value, stored.value);
@@ -277,9 +292,3 @@ function refuseOtherHost(after: JsonObject, before: JsonObject): void {
 
 const hostOf = (value: unknown): unknown =>
   typeof value === "string" && URL.canParse(value) ? new URL(value).origin : value;
-
-function withEntity({ entities }: StoredConfig, added: EntityKey & { value: JsonObject }) {
-  const others = entities.filter(({ kind, id }) => kind !== added.kind || id !== added.id);
-  const time = { version: 0, createdAt: 0, updatedAt: 0 };
-  return { entities: [...others, { ...added, ...time }], leftOut: [] };
-}

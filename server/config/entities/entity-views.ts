@@ -1,10 +1,11 @@
 /** The entities of all sources as people see them: with their origin, and with masks instead of secrets. */
-import type { EntityKey, JsonObject } from "../../storage/sql/config-entity-store.ts";
+import type { JsonObject, StoredEntity } from "../../storage/sql/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
-import { type EntityOrigin, isReadOnly, type Model, type Snapshot } from "../snapshot.ts";
+import type { ResolvedEntities } from "../build/resolve-entities.ts";
+import type { EntityOrigin, Model } from "../snapshot.ts";
 import type { LeftOutEntity, StoredConfig } from "../sources/stored-config.ts";
 import { webhookId } from "../validate/webhooks.ts";
-import type { YamlConfig } from "../yaml/read-yaml.ts";
+import type { FileEntry, YamlConfig } from "../yaml/read-yaml.ts";
 import { type EntityKind, entityKinds, isEntityKind } from "./entity-kinds.ts";
 import { maskSecrets } from "./secret-fields.ts";
 
@@ -28,32 +29,71 @@ export interface EntityView {
 
 interface EntityViewSources {
   readonly yaml: YamlConfig;
-  readonly snapshot: Snapshot;
+  readonly entities: ResolvedEntities;
   readonly stored: StoredConfig;
-  /** The stored entities that are not in force. */
-  readonly leftOut: readonly LeftOutEntity[];
 }
 
-/** Ordered by kind and id. */
-export function entityViews({
-  yaml,
-  snapshot,
-  stored,
-  leftOut,
-}: EntityViewSources): readonly EntityView[] {
-  const views = [...provisionedEntities(yaml, snapshot), ...storedEntities(stored, leftOut)];
-  return views.sort((a, b) => compare(a.kind, b.kind) || compare(a.id, b.id));
-}
+const viewsOfStep = 500;
+const store = { origin: { source: "store" }, readOnly: false } as const;
 
-function* provisionedEntities(yaml: YamlConfig, snapshot: Snapshot): Iterable<EntityView> {
-  const inFile = valuesInFile(yaml);
-  for (const [key, origin] of snapshot.origins ?? []) {
-    const space = key.indexOf(" ");
-    const kind = key.slice(0, space);
-    if (!isEntityKind(kind) || !isReadOnly(origin)) continue;
-    const id = key.slice(space + 1);
-    const value = origin.source === "yaml" ? inFile.get(key) : provisionedValue(snapshot, kind, id);
-    yield { ...valueView({ kind, id, value: value ?? {} }), origin, readOnly: true };
+/** As long as an entity stays the same object, so does its view. */
+export class EntityViews {
+  readonly #inFile = new WeakMap<FileEntry["raw"], EntityView>();
+  readonly #provisioned = new WeakMap<Upstream | Model, EntityView>();
+  readonly #stored = new WeakMap<StoredEntity, EntityView>();
+
+  /** In steps. */
+  *of(sources: EntityViewSources): Generator<void, readonly EntityView[]> {
+    const views: EntityView[] = [];
+    for (const view of this.#views(sources)) if (views.push(view) % viewsOfStep === 0) yield;
+    return views;
+  }
+
+  *#views({ yaml, entities, stored }: EntityViewSources): Generator<EntityView> {
+    for (const { kind, id, line, raw } of yaml.entries.values())
+      if (kind !== "key") yield this.#viewInFile(kind, id, `${yaml.file} line ${line}`, raw);
+    for (const [key, origin] of entities.provisioned) {
+      const [kind, id = ""] = key.split(" ");
+      const entity = kind === "upstream" ? entities.upstreams.get(id) : entities.models.get(id);
+      if (entity) yield this.#provisionedView(entity, origin);
+    }
+    const problems = problemsOf(entities.leftOut);
+    for (const entity of stored.entities) {
+      const { kind, id } = entity;
+      if (isEntityKind(kind)) yield this.#storedView(kind, entity, problems.get(`${kind} ${id}`));
+    }
+    for (const { kind, id, reason } of stored.leftOut)
+      if (isEntityKind(kind)) yield { kind, id, ...store, value: {}, problem: reason };
+  }
+
+  #viewInFile(kind: EntityKind, id: string, location: string, raw: JsonObject): EntityView {
+    const known = this.#inFile.get(raw);
+    if (known?.origin.location === location) return known;
+    const { [entityKinds[kind].identity ?? ""]: _, ...value } = raw;
+    const origin = { source: "yaml", location } as const;
+    const view = { ...valueView({ kind, id, value }), origin, readOnly: true };
+    this.#inFile.set(raw, view);
+    return view;
+  }
+
+  #provisionedView(entity: Upstream | Model, origin: EntityOrigin): EntityView {
+    const known = this.#provisioned.get(entity);
+    if (known) return known;
+    const kind = "targets" in entity ? "model" : "upstream";
+    const value = "targets" in entity ? modelValue(entity) : upstreamValue(entity);
+    const view = { ...valueView({ kind, id: entity.id, value }), origin, readOnly: true };
+    this.#provisioned.set(entity, view);
+    return view;
+  }
+
+  #storedView(kind: EntityKind, entity: StoredEntity, problem: string | undefined): EntityView {
+    const known = this.#stored.get(entity);
+    if (known && known.problem === problem) return known;
+    const { id, value, version, createdAt, updatedAt } = entity;
+    const facts = { version, createdAt, updatedAt, ...(problem !== undefined && { problem }) };
+    const view = { ...valueView({ kind, id, value }), ...store, ...facts };
+    this.#stored.set(entity, view);
+    return view;
   }
 }
 
@@ -66,26 +106,6 @@ function valueView({ kind, id, value }: { kind: EntityKind; id: string; value: J
     value: maskSecrets({ kind, id, value }),
     ...(kind === "webhook" && typeof url === "string" && { webhookId: webhookId(url) }),
   };
-}
-
-/** The values of the file's entries, by kind and id as in `Snapshot.origins`. */
-function valuesInFile({ raw }: YamlConfig): ReadonlyMap<string, JsonObject> {
-  const lists = raw as Readonly<Record<string, readonly JsonObject[] | undefined>>;
-  const found = new Map<string, JsonObject>();
-  for (const [kind, { list, identity }] of Object.entries(entityKinds)) {
-    for (const entry of lists[list] ?? []) {
-      const { [identity ?? ""]: name, ...value } = entry;
-      found.set(`${kind} ${identity === undefined ? webhookId(String(entry.url)) : name}`, value);
-    }
-  }
-  return found;
-}
-
-function provisionedValue(snapshot: Snapshot, kind: EntityKind, id: string): JsonObject {
-  const upstream = kind === "upstream" ? snapshot.upstreams.get(id) : undefined;
-  if (upstream) return upstreamValue(upstream);
-  const model = kind === "model" ? snapshot.models.get(id) : undefined;
-  return model ? modelValue(model) : {};
 }
 
 const upstreamValue = ({ kind, baseUrl, apiKey, options }: Upstream): JsonObject => ({
@@ -101,29 +121,9 @@ const modelValue = ({ kind, description, targets }: Model): JsonObject => ({
   targets: targets.map(({ upstream, model }) => ({ upstream: upstream.id, model })),
 });
 
-function* storedEntities(
-  { entities, leftOut: unreadable }: StoredConfig,
-  leftOut: readonly LeftOutEntity[],
-): Iterable<EntityView> {
-  const shared = { origin: { source: "store" }, readOnly: false } as const;
-  for (const { kind, id, value, version, createdAt, updatedAt } of entities) {
-    if (!isEntityKind(kind)) continue;
-    const problem = problemOf({ kind, id }, leftOut);
-    const facts = { version, createdAt, updatedAt, ...(problem !== undefined && { problem }) };
-    yield { ...valueView({ kind, id, value }), ...shared, ...facts };
-  }
-  for (const { kind, id, reason } of unreadable) {
-    if (isEntityKind(kind)) yield { kind, id, ...shared, value: {}, problem: reason };
-  }
+function problemsOf(leftOut: readonly LeftOutEntity[]): ReadonlyMap<string, string> {
+  const problems = new Map<string, string>();
+  for (const { kind, id, field, reason } of leftOut)
+    problems.set(`${kind} ${id}`, field === "" ? reason : `${field}: ${reason}`);
+  return problems;
 }
-
-export function problemOf(
-  entity: EntityKey,
-  leftOut: readonly LeftOutEntity[],
-): string | undefined {
-  const found = leftOut.find(({ kind, id }) => kind === entity.kind && id === entity.id);
-  if (!found) return undefined;
-  return found.field === "" ? found.reason : `${found.field}: ${found.reason}`;
-}
-
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

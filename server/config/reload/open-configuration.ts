@@ -1,28 +1,27 @@
 /**
  * Hot reload of the configuration: loads file, environment, store and keys at startup, and replaces the config snapshot
- * when the file, the store or the keys change. What is read is applied at once, without waiting in between: a snapshot
- * has the last valid content of every source, and a database that does not respond delays no change of the file.
+ * when the file, the store or the keys change. A snapshot has the last valid content of every source, and a database
+ * that does not respond delays no change of the file.
  */
 import type { Emit } from "../../../contract/events.ts";
 import type { Log } from "../../lib/log.ts";
 import { pollFiles } from "../../lib/poll-files.ts";
-import { createSerialize } from "../../lib/tasks.ts";
+import { createSerialize, runInSteps } from "../../lib/tasks.ts";
 import { repeat } from "../../lib/timers.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../storage/sql/config-entity-store.ts";
 import type { KeyStore } from "../../storage/sql/key-store.ts";
 import { withStoredKeys } from "../build/build-snapshot.ts";
 import { unknownReferenceWarnings } from "../build/config-warnings.ts";
-import { composeSnapshot, type LoadedSnapshot } from "../build/load-snapshot.ts";
+import { Composer, composeAtOnce, type Sources } from "../build/load-snapshot.ts";
 import { StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
-import type { Snapshot } from "../snapshot.ts";
 import { fromEnvironment } from "../sources/environment-source.ts";
 import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
-import { readStoredConfig } from "../sources/stored-config.ts";
+import { StoredConfigReader } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
 import { aboutFile, describeProblems, type Problem } from "../yaml/problem.ts";
-import { createYamlLoader, InvalidConfig } from "../yaml/yaml-file.ts";
+import { InvalidConfig, loadYaml, reloadYaml } from "../yaml/yaml-file.ts";
 import { describeChanges, haveMoved } from "./describe-changes.ts";
 
 interface ConfigurationOptions {
@@ -58,41 +57,49 @@ export async function openConfiguration(options: ConfigurationOptions) {
   const environment = fromEnvironment(env, now());
   const provisioned = environment.upstreams;
   const { namedBy } = options;
-  const loadFile = createYamlLoader({ path, namedBy, env, provisioned, inspectFolder });
-  let yaml = loadFile();
-  let storeRevision = await entities.revision();
-  let stored = await readStoredConfig(entities, secrets);
+  const fileOptions = { path, namedBy, env, provisioned, inspectFolder };
+  const yaml = loadYaml(fileOptions);
+  const storedConfig = new StoredConfigReader(entities, secrets);
+  const stored = await storedConfig.read();
   const readKeyChanges = createStoredKeyReader(keys);
-  let storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
+  const storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
 
-  const compose = (version: number): LoadedSnapshot =>
-    composeSnapshot(
-      { yaml, stored, environment, storedKeys },
-      { version, now: now(), inspectFolder },
-    );
+  const composer = new Composer(inspectFolder);
+  let current = composeAtOnce(
+    composer.compose({ yaml, stored, environment, storedKeys }, { version: 1, now: now() }),
+  );
   const logWarnings = (texts: readonly string[]): void => {
     for (const warning of texts) log.warn("config-warning", { warning });
   };
-  let { snapshot: current, warnings } = compose(1);
-  logWarnings(warnings);
+  logWarnings(current.warnings);
   const listeners: (() => void)[] = [];
-  const replace = (snapshot: Snapshot): void => {
-    current = snapshot;
-    for (const notify of listeners) notify();
+  const notify = (): void => {
+    for (const listener of listeners) listener();
   };
+  /** One snapshot after the other: each begins with the sources of the one before. Never waits for a file or a store. */
+  const serialize = createSerialize();
   /** `isFile`: all warnings are logged, for the operator who corrects it. `isRecovered`: the source was invalid. */
-  const publish = ({ isFile, isRecovered }: { isFile: boolean; isRecovered: boolean }): void => {
-    const next = compose(current.version + 1);
-    const changes = describeChanges(current, next.snapshot);
-    const newWarnings = next.warnings.filter((warning) => !warnings.includes(warning));
-    warnings = next.warnings;
-    if (changes !== "" || haveMoved(current, next.snapshot)) replace(next.snapshot);
-    if (changes === "" && newWarnings.length === 0 && !isRecovered) return;
-    const shownChanges = changes || "nothing changed";
-    log.info("config-reloaded", { changes: shownChanges });
-    logWarnings(isFile ? next.warnings : newWarnings);
-    events()?.emit({ type: "config.reloaded", data: { changes: shownChanges } });
-  };
+  const publish = (
+    changed: Partial<Pick<Sources, "yaml" | "stored">>,
+    { isFile, isRecovered }: { isFile: boolean; isRecovered: boolean },
+  ): Promise<void> =>
+    serialize(async () => {
+      const before = current;
+      const sources = { ...before.sources, ...changed, storedKeys: before.storedKeys };
+      const version = before.snapshot.version + 1;
+      const next = await runInSteps(composer.compose(sources, { version, now: now() }));
+      const changes = await runInSteps(describeChanges(before.snapshot, next.snapshot));
+      const known = new Set(before.warnings);
+      const newWarnings = next.warnings.filter((warning) => !known.has(warning));
+      const isUnchanged = changes === "" && !haveMoved(before.sources.yaml, next.sources.yaml);
+      current = isUnchanged ? { ...next, snapshot: before.snapshot } : next;
+      if (!isUnchanged) notify();
+      if (changes === "" && newWarnings.length === 0 && !isRecovered) return;
+      const shownChanges = changes || "nothing changed";
+      log.info("config-reloaded", { changes: shownChanges });
+      logWarnings(isFile ? next.warnings : newWarnings);
+      events()?.emit({ type: "config.reloaded", data: { changes: shownChanges } });
+    });
 
   let fileProblem: string | undefined;
   const rejectFile = (problems: readonly Problem[]): void => {
@@ -106,8 +113,10 @@ export async function openConfiguration(options: ConfigurationOptions) {
     pollMs: options.pollMs?.file,
     onChange: async () => {
       try {
-        yaml = loadFile();
-        publish({ isFile: true, isRecovered: fileProblem !== undefined });
+        const read = await reloadYaml(fileOptions, current.sources.yaml);
+        const isRecovered = fileProblem !== undefined;
+        if (!read && !isRecovered) return;
+        await publish(read ? { yaml: read } : {}, { isFile: true, isRecovered });
         fileProblem = undefined;
       } catch (error) {
         // Any other error is a bug of the gateway: it must not stop a running gateway.
@@ -134,16 +143,14 @@ export async function openConfiguration(options: ConfigurationOptions) {
   const [serializeEntities, serializeKeys] = [createSerialize(), createSerialize()];
   const applyEntityChanges = (isRecovered = false): Promise<void> =>
     serializeEntities(async () => {
-      // The revision is read first, so that a change during the read is read again, also if the read fails.
-      const revision = await entities.revision();
-      stored = await readStoredConfig(entities, secrets);
-      storeRevision = revision;
-      publish({ isFile: false, isRecovered });
+      const read = await storedConfig.read();
+      if (read === current.sources.stored && !isRecovered) return;
+      await publish({ stored: read }, { isFile: false, isRecovered });
     });
   const stopEntities = pollStore(
     (reason) => log.error("config-store-unreadable", { reason }),
     async (isRecovered) => {
-      if ((await entities.revision()) !== storeRevision) await applyEntityChanges(isRecovered);
+      if (await storedConfig.hasChanged()) await applyEntityChanges(isRecovered);
     },
   );
 
@@ -151,30 +158,38 @@ export async function openConfiguration(options: ConfigurationOptions) {
     serializeKeys(async () => {
       const changes = await readKeyChanges();
       if (changes.length === 0) return;
-      storedKeys = storedKeys.withProjects(current.projects).withChanges(changes);
-      replace(withStoredKeys(current, storedKeys));
-      log.info("keys-changed", { keys: current.keys.size, changed: changes.length });
-      const changedKeys = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
-      logWarnings(unknownReferenceWarnings(changedKeys, current));
+      await serialize(async () => {
+        const changedKeys = current.storedKeys.withChanges(changes);
+        const snapshot = withStoredKeys(current.snapshot, changedKeys);
+        current = { ...current, snapshot, storedKeys: changedKeys };
+        notify();
+      });
+      const { snapshot } = current;
+      log.info("keys-changed", { keys: snapshot.keys.size, changed: changes.length });
+      const added = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
+      logWarnings(unknownReferenceWarnings(added, snapshot));
       await events()?.onKeysChanged(keys);
     });
   const stopKeys = pollStore((reason) => log.error("keys-unreadable", { reason }), applyKeyChanges);
 
   return {
-    snapshot: () => current,
+    snapshot: () => current.snapshot,
     /** Calls the listener after each replacement of the config snapshot. */
     onReload: (listener: () => void): void => void listeners.push(listener),
     /** Why the file was not applied. Undefined: the file is in force. */
     fileProblem: () => fileProblem,
     /** Applies changes of stored keys now, instead of at the next poll. */
     applyKeyChanges,
-    /** Changes the entities of the store. */
+    /** Reads and changes the entities of the store. */
     entities: new ConfigEntities({
       store: entities,
       secrets,
+      composer,
       // With the last valid file, which is in force.
-      sources: async () => ({ yaml, environment }),
-      inspectFolder,
+      current: async () => {
+        if (await storedConfig.hasChanged()) await applyEntityChanges();
+        return current;
+      },
       now,
     }),
     /** Publishes changes of stored entities now, instead of at the next poll. */

@@ -5,6 +5,7 @@ import {
   maxAllTargets,
   maxProjects,
   maxUpstreams,
+  maxWebhooks,
 } from "../../../contract/admin/list-bounds.ts";
 import { alert } from "../../../contract/schemas/alerts.ts";
 import { defaults, key, project } from "../../../contract/schemas/keys.ts";
@@ -26,7 +27,7 @@ import { webhook } from "../../../contract/schemas/webhooks.ts";
 import type { Kind } from "../../upstream/adapter.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import { embeddingPrice, imagePrice, moderationPrice } from "./price-schema.ts";
-import { webhooksSchema } from "./webhooks.ts";
+import { webhookEntry, webhooksSchema } from "./webhooks.ts";
 
 /** The schema of an upstream of this kind. The console renders its form from this schema. */
 export const upstreamOf = (kind: Kind) =>
@@ -64,18 +65,38 @@ const image = z.strictObject({
 });
 
 const maxKeys = 100_000;
+const upstreamEntry = z.discriminatedUnion("kind", [firstKind, ...otherKinds]);
+const modelEntry = z.discriminatedUnion("kind", [embedding, image]);
+
+/** The schemas of one entry of each list. */
+export const entrySchemas = {
+  upstreams: upstreamEntry,
+  models: modelEntry,
+  keys: key,
+  projects: project,
+  webhooks: webhookEntry,
+  alerts: alert,
+} as const;
+
+/** The most entries of the lists that stored entities are added to. */
+export const maxEntries = {
+  upstreams: maxUpstreams,
+  models: maxConfiguredModels,
+  projects: maxProjects,
+  webhooks: maxWebhooks,
+  alerts: maxAlerts,
+} as const;
+
+export const tooManyTargets = `all models together may have at most ${maxAllTargets} targets`;
 
 export const fileSchema = z.strictObject({
-  upstreams: z
-    .array(z.discriminatedUnion("kind", [firstKind, ...otherKinds]))
-    .max(maxUpstreams)
-    .default([]),
+  upstreams: z.array(upstreamEntry).max(maxUpstreams).default([]),
   models: z
-    .array(z.discriminatedUnion("kind", [embedding, image]))
+    .array(modelEntry)
     .max(maxConfiguredModels)
     .refine(
       (models) => models.reduce((sum, { targets }) => sum + targets.length, 0) <= maxAllTargets,
-      `all models together may have at most ${maxAllTargets} targets`,
+      tooManyTargets,
     )
     .default([]),
   keys: z.array(key).max(maxKeys).default([]),
@@ -105,15 +126,15 @@ const nestedSchemas: ObjectSchemas = new Map(
   Object.entries({ limits, budget, storeContent, defaults }),
 );
 
-/** The schemas of the entries of a list. */
-const entrySchemas: ObjectSchemas = new Map(
+/** The schemas of the entries of lists whose entries have no kind. */
+const plainEntries: ObjectSchemas = new Map(
   Object.entries({ keys: key, projects: project, webhooks: webhook, alerts: alert }),
 );
 
 /** The keys that are allowed at a path, for suggestions. */
 export function knownKeys(path: readonly PropertyKey[], kindName?: string): readonly string[] {
   if (path.length === 0) return Object.keys(fileSchema.shape);
-  const schema = nestedSchemas.get(path.at(-1)) ?? entrySchemas.get(path[0]);
+  const schema = nestedSchemas.get(path.at(-1)) ?? plainEntries.get(path[0]);
   if (schema) return Object.keys(schema.shape);
   if (path[0] === "upstreams" && path[2] === "auth") return authMembers(kindName);
   if (path[0] === "upstreams")

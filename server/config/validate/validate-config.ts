@@ -1,12 +1,12 @@
-/** Validates a whole configuration, from `vexel.yaml` alone or together with the entities of the store. */
+/** Validates a whole `vexel.yaml`, or one entity of the store as if it were an entry of the file. */
 import type { Upstream } from "../../upstream/contract.ts";
 import { kinds } from "../../upstream/kinds.ts";
 import { configuredLimits } from "../build/limits-and-budgets.ts";
 import { builtInUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Note } from "../yaml/problem.ts";
 import { explainIssue, valueAt } from "./error-messages.ts";
-import { type ConfigFile, fileSchema } from "./schema.ts";
-import { type InspectFolder, validateReferences } from "./validate-references.ts";
+import { type ConfigFile, entrySchemas, fileSchema } from "./schema.ts";
+import { type InspectFolder, upstreamProblems, validateReferences } from "./validate-references.ts";
 import { validateRest } from "./validate-rest.ts";
 
 export interface Config extends Omit<ConfigFile, "upstreams"> {
@@ -53,6 +53,41 @@ export function validateConfig(
   };
 }
 
+/** The rows of each list, as the schema returns them. */
+export interface ConfigRows {
+  readonly upstreams: Upstream;
+  readonly models: ConfigFile["models"][number];
+  readonly projects: ConfigFile["projects"][number];
+  readonly webhooks: ConfigFile["webhooks"][number];
+  readonly alerts: ConfigFile["alerts"][number];
+}
+
+type ValidatedEntry<List extends keyof ConfigRows> =
+  | { readonly row: ConfigRows[List] }
+  /** The first problem, with a path that begins in the entry. */
+  | { readonly note: Note };
+
+/** Validates what does not depend on other entries. */
+export function validateEntry<List extends keyof ConfigRows>(
+  list: List,
+  value: unknown,
+  { show, inspectFolder = () => [] }: Pick<ValidationOptions, "show" | "inspectFolder">,
+): ValidatedEntry<List> {
+  const { data, error } = entrySchemas[list].safeParse(value);
+  if (error) {
+    const [first] = error.issues;
+    const issue = first && { ...first, path: [list, 0, ...first.path] };
+    const [note] = issue ? explainIssue(issue, { [list]: [value] }, show) : [];
+    return {
+      note: note ? { ...note, path: note.path.slice(2) } : { path: [], message: "is invalid" },
+    };
+  }
+  if (list !== "upstreams") return { row: data as ConfigRows[List] };
+  const row = data as ConfigFile["upstreams"][number];
+  const [note] = upstreamProblems(row, inspectFolder);
+  return note ? { note } : { row: asUpstream(row) as ConfigRows[List] };
+}
+
 /** A key without a value counts as absent. `depth`: how deeply the schema is nested. */
 export function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
@@ -61,7 +96,7 @@ export function withoutNulls(value: unknown, depth: number): unknown {
   return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member, depth - 1)]));
 }
 
-function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
+export function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
   const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, limits, ...options } = row;
   return {
     id,

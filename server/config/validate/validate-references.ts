@@ -1,6 +1,6 @@
 /**
- * Validates references between entries of a file that the schema accepts, and from the file to provisioned upstreams
- * and models.
+ * Validates what the schema of one entry cannot: references between entries, and from them to provisioned upstreams and
+ * models. `upstreamProblems` and `modelProblems` validate one entry, of the file or of the store.
  */
 import { modelKinds } from "../../../contract/model-kinds.ts";
 import { didYouMean } from "../../lib/edit-distance.ts";
@@ -27,31 +27,52 @@ export function validateReferences(
 ): Note[] {
   const kindOf = new Map(provisioned.map(({ upstream: { id, kind } }) => [id, kind]));
   for (const { id, kind } of file.upstreams) kindOf.set(id, kind);
+  const { upstreams, models, keys, projects, webhooks, alerts } = file;
   return [
-    ...duplicates("upstreams", "id", file.upstreams, show),
-    ...duplicates("models", "id", file.models, show),
-    ...duplicates("keys", "name", file.keys, show),
-    ...duplicates("projects", "name", file.projects, show),
+    ...duplicates("upstreams", "id", upstreams, show),
+    ...duplicates("models", "id", models, show),
+    ...duplicates("keys", "name", keys, show),
+    ...duplicates("projects", "name", projects, show),
     ...unknownProjects(file, show),
-    ...duplicates("keys", "key", file.keys, () => "it"),
-    ...duplicates("webhooks", "url", file.webhooks, () => "it"),
-    ...duplicates("alerts", "name", file.alerts, show),
-    ...wrongFolders(file, inspect),
-    ...missingNeeds(file),
-    ...missingChoices(file),
-    ...twoCredentials(file),
-    ...metadataAddresses(file),
-    ...wrongTargets(file, kindOf, show),
-    ...wrongImageSteps(file, kindOf, show),
-    ...mixedSpaces(file, kindOf, show),
-    ...wrongDefaults(file, provisioned, show),
+    ...duplicates("keys", "key", keys, () => "it"),
+    ...duplicates("webhooks", "url", webhooks, () => "it"),
+    ...duplicates("alerts", "name", alerts, show),
+    ...upstreams.flatMap((row, at) => under("upstreams", at, upstreamProblems(row, inspect))),
+    ...models.flatMap((row, at) => under("models", at, modelProblems(row, kindOf, show))),
+    ...wrongDefaults(file, provisioned, file.models, show),
   ];
 }
 
+const under = (list: string, at: number, notes: readonly Note[]): Note[] =>
+  notes.map((note) => ({ ...note, path: [list, at, ...note.path] }));
+
+type UpstreamRow = ConfigFile["upstreams"][number];
+type ModelRow = ConfigFile["models"][number];
+
+/** The paths begin in the entry. */
+export const upstreamProblems = (upstream: UpstreamRow, inspect: InspectFolder): Note[] => [
+  ...wrongFolder(upstream, inspect),
+  ...missingNeeds(upstream),
+  ...missingChoice(upstream),
+  ...twoCredentials(upstream),
+  ...metadataAddresses(upstream),
+];
+
+/** `kindOf`: the kinds of all upstreams by id. The paths begin in the entry. */
+export const modelProblems = (model: ModelRow, kindOf: KindsOfUpstreams, show: Show): Note[] => [
+  ...wrongTargets(model, kindOf, show),
+  ...wrongImageSteps(model, kindOf, show),
+  ...mixedSpaces(model, kindOf, show),
+];
+
+/** The kinds of upstreams by their ids. */
+type KindsOfUpstreams = Pick<ReadonlyMap<string, string>, "get" | "keys">;
+
 const unknownProjects = ({ keys, projects }: ConfigFile, show: Show): Note[] => {
   const names = projects.map(({ name }) => name);
+  const known = new Set(names);
   return keys.flatMap(({ project }, i): Note[] => {
-    if (project === undefined || names.includes(project)) return [];
+    if (project === undefined || known.has(project)) return [];
     const hint = didYouMean(project, names, show);
     return [
       { path: ["keys", i, "project"], message: `there is no project ${show(project)}${hint}` },
@@ -77,132 +98,100 @@ function duplicates<K extends string>(
   });
 }
 
-const missingNeeds = ({ upstreams }: ConfigFile): Note[] =>
-  upstreams.flatMap((upstream, i) =>
-    (kinds.get(upstream.kind)?.needs ?? [])
-      .filter((need) => !isSet(upstream, need))
-      .map((need) => ({
-        path: ["upstreams", i, need],
-        message: `is missing: an upstream of kind ${upstream.kind} needs it`,
-      })),
-  );
+const missingNeeds = (upstream: UpstreamRow): Note[] =>
+  (kinds.get(upstream.kind)?.needs ?? [])
+    .filter((need) => !isSet(upstream, need))
+    .map((need) => ({
+      path: [need],
+      message: `is missing: an upstream of kind ${upstream.kind} needs it`,
+    }));
 
-const missingChoices = ({ upstreams }: ConfigFile): Note[] =>
-  upstreams.flatMap((upstream, i): Note[] => {
-    const { kind } = upstream;
-    const sets = kinds.get(kind)?.needsOneOf;
-    if (!sets || sets.some((set) => set.every((name) => isSet(upstream, name)))) return [];
-    const choice = sets.map((set) => set.join(" and ")).join(", or ");
-    return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
-  });
+function missingChoice(upstream: UpstreamRow): Note[] {
+  const { kind } = upstream;
+  const sets = kinds.get(kind)?.needsOneOf;
+  if (!sets || sets.some((set) => set.every((name) => isSet(upstream, name)))) return [];
+  const choice = sets.map((set) => set.join(" and ")).join(", or ");
+  return [{ path: [], message: `an upstream of kind ${kind} needs ${choice}` }];
+}
 
 /** One of them would be ignored. */
-const twoCredentials = ({ upstreams }: ConfigFile): Note[] =>
-  upstreams.flatMap((upstream, i) =>
-    ["apiKey", "serviceAccount"]
-      .filter((name) => isSet(upstream, "auth") && isSet(upstream, name))
-      .map((name) => ({ path: ["upstreams", i, "auth"], message: `set either ${name} or auth` })),
-  );
+const twoCredentials = (upstream: UpstreamRow): Note[] =>
+  ["apiKey", "serviceAccount"]
+    .filter((name) => isSet(upstream, "auth") && isSet(upstream, name))
+    .map((name) => ({ path: ["auth"], message: `set either ${name} or auth` }));
 
 /** Only the credentials of `auth` come from a metadata service, at the address that the cloud documents. */
-const metadataAddresses = ({ upstreams }: ConfigFile): Note[] =>
-  upstreams.flatMap((upstream, i): Note[] =>
-    Object.entries(upstream).flatMap(([name, value]): Note[] =>
-      /Url$/.test(name) && typeof value === "string" && isMetadataHost(new URL(value).hostname)
-        ? [{ path: ["upstreams", i, name], message: "is the address of a metadata service" }]
-        : [],
-    ),
+const metadataAddresses = (upstream: UpstreamRow): Note[] =>
+  Object.entries(upstream).flatMap(([name, value]): Note[] =>
+    /Url$/.test(name) && typeof value === "string" && isMetadataHost(new URL(value).hostname)
+      ? [{ path: [name], message: "is the address of a metadata service" }]
+      : [],
   );
 
 const isSet = (upstream: object, name: string): boolean =>
   (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;
 
 /** A folder that does not exist or has no model would fail at the first request. */
-const wrongFolders = ({ upstreams }: ConfigFile, inspect: InspectFolder): Note[] =>
-  upstreams.flatMap(({ kind, ...options }, i) =>
-    kind === "local" && "path" in options && typeof options.path === "string"
-      ? inspect(options.path).map((message) => ({ path: ["upstreams", i, "path"], message }))
-      : [],
-  );
+const wrongFolder = ({ kind, ...options }: UpstreamRow, inspect: InspectFolder): Note[] =>
+  kind === "local" && "path" in options && typeof options.path === "string"
+    ? inspect(options.path).map((message) => ({ path: ["path"], message }))
+    : [];
 
-function wrongTargets(
-  { models }: ConfigFile,
-  kindOf: ReadonlyMap<string, string>,
-  show: Show,
-): Note[] {
-  return models.flatMap(({ kind, targets }, i) =>
-    targets.flatMap(({ upstream }, j): Note[] => {
-      const path = ["models", i, "targets", j, "upstream"];
-      const upstreamKind = kindOf.get(upstream);
-      if (upstreamKind === undefined)
-        return [{ path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
-      const only = kinds.get(upstreamKind)?.serves;
-      if (only === undefined || kind === only) return [];
-      const reason = `which serves only ${only} models, and this model is of kind ${kind}`;
-      return [{ path, message: `${show(upstream)} is of kind ${upstreamKind}, ${reason}` }];
-    }),
-  );
-}
+const wrongTargets = ({ kind, targets }: ModelRow, kindOf: KindsOfUpstreams, show: Show): Note[] =>
+  targets.flatMap(({ upstream }, j): Note[] => {
+    const path = ["targets", j, "upstream"];
+    const upstreamKind = kindOf.get(upstream);
+    if (upstreamKind === undefined)
+      return [{ path, message: () => unknownUpstream(upstream, kindOf.keys(), show) }];
+    const only = kinds.get(upstreamKind)?.serves;
+    if (only === undefined || kind === only) return [];
+    const reason = `which serves only ${only} models, and this model is of kind ${kind}`;
+    return [{ path, message: `${show(upstream)} is of kind ${upstreamKind}, ${reason}` }];
+  });
 
 /**
  * `surface: responses` needs the image tool of the Responses API, which only OpenAI and Azure have. A moderation
  * upstream must exist and support moderation.
  */
-function wrongImageSteps(
-  { models }: ConfigFile,
-  kindOf: ReadonlyMap<string, string>,
-  show: Show,
-): Note[] {
-  return models.flatMap((model, i): Note[] => {
-    if (model.kind !== "image") return [];
-    const surfaceNotes = model.targets.flatMap(({ upstream, surface }, j): Note[] => {
-      const kind = kindOf.get(upstream);
-      if (surface !== "responses" || kind === undefined || responsesKinds.has(kind)) return [];
-      const supporting = [...responsesKinds].join(" and ");
-      return [
-        {
-          path: ["models", i, "targets", j, "surface"],
-          message: `only ${supporting} support it, and ${show(upstream)} is of kind ${kind}`,
-        },
-      ];
-    });
-    if (!model.moderation) return surfaceNotes;
-    const { upstream } = model.moderation;
+function wrongImageSteps(model: ModelRow, kindOf: KindsOfUpstreams, show: Show): Note[] {
+  if (model.kind !== "image") return [];
+  const surfaceNotes = model.targets.flatMap(({ upstream, surface }, j): Note[] => {
     const kind = kindOf.get(upstream);
-    if (kind !== undefined && adapters.get(kind)?.moderations) return surfaceNotes;
-    const message =
-      kind === undefined
-        ? () => unknownUpstream(upstream, kindOf.keys(), show)
-        : `${show(upstream)} is of kind ${kind}, which does not support moderation`;
-    return [...surfaceNotes, { path: ["models", i, "moderation", "upstream"], message }];
+    if (surface !== "responses" || kind === undefined || responsesKinds.has(kind)) return [];
+    const supporting = [...responsesKinds].join(" and ");
+    const message = `only ${supporting} support it, and ${show(upstream)} is of kind ${kind}`;
+    return [{ path: ["targets", j, "surface"], message }];
   });
+  if (!model.moderation) return surfaceNotes;
+  const { upstream } = model.moderation;
+  const kind = kindOf.get(upstream);
+  if (kind !== undefined && adapters.get(kind)?.moderations) return surfaceNotes;
+  const message =
+    kind === undefined
+      ? () => unknownUpstream(upstream, kindOf.keys(), show)
+      : `${show(upstream)} is of kind ${kind}, which does not support moderation`;
+  return [...surfaceNotes, { path: ["moderation", "upstream"], message }];
 }
 
 const responsesKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
 
-function mixedSpaces(
-  { models }: ConfigFile,
-  kindOf: ReadonlyMap<string, string>,
-  show: Show,
-): Note[] {
+function mixedSpaces(row: ModelRow, kindOf: KindsOfUpstreams, show: Show): Note[] {
+  if (row.kind !== "embedding" || row.sameSpace === true) return [];
   const describe = ({ upstream, model, space }: TargetSpace): string => {
     const name = show(model);
     // The space is derived from the name: if the name must not be shown, neither must the space.
     return `${name} at ${show(upstream)} (vector space ${name.startsWith('"') ? show(space) : name})`;
   };
-  return models.flatMap((row, i) => {
-    if (row.kind !== "embedding" || row.sameSpace === true) return [];
-    const spaces = row.targets.map(({ upstream, model }, j): TargetSpace => {
-      return { upstream, model, space: vectorSpaceOf(model, kindOf.get(upstream)), j };
-    });
-    return spaces.flatMap((target): Note[] => {
-      const [first = target] = spaces;
-      if (target.space === first.space) return [];
-      const message =
-        `${describe(first)} and ${describe(target)} are different models, and their vectors cannot be compared; ` +
-        "set sameSpace: true on the model if they are one model under two names";
-      return [{ path: ["models", i, "targets", target.j, "model"], message }];
-    });
+  const spaces = row.targets.map(({ upstream, model }, j): TargetSpace => {
+    return { upstream, model, space: vectorSpaceOf(model, kindOf.get(upstream)), j };
+  });
+  return spaces.flatMap((target): Note[] => {
+    const [first = target] = spaces;
+    if (target.space === first.space) return [];
+    const message =
+      `${describe(first)} and ${describe(target)} are different models, and their vectors cannot be compared; ` +
+      "set sameSpace: true on the model if they are one model under two names";
+    return [{ path: ["targets", target.j, "model"], message }];
   });
 }
 
@@ -226,18 +215,21 @@ function unknownUpstream(name: string, known: Iterable<string>, show: Show): str
  * `defaults` of the file and of its keys (the models of requests that name none): models that do not exist, are of the
  * other kind, or that their key may not use.
  */
-function wrongDefaults(
-  file: ConfigFile,
+export function wrongDefaults(
+  file: Pick<ConfigFile, "defaults" | "keys"> & {
+    readonly upstreams: readonly { readonly id: string }[];
+  },
   provisioned: readonly ProvisionedUpstream[],
+  models: Iterable<{ readonly id: string; readonly kind: string }>,
   show: Show,
 ): Note[] {
   const named = new Set(file.upstreams.map((upstream) => upstream.id));
   const kindOf = new Map<string, string>();
-  for (const { upstream, models } of provisioned) {
-    // An upstream in the file replaces the provisioned one, with its models.
-    if (!named.has(upstream.id)) for (const model of models) kindOf.set(model.id, model.kind);
+  for (const { upstream, models: own } of provisioned) {
+    // A configured upstream replaces the provisioned one, with its models.
+    if (!named.has(upstream.id)) for (const model of own) kindOf.set(model.id, model.kind);
   }
-  for (const { id, kind } of file.models) kindOf.set(id, kind);
+  for (const { id, kind } of models) kindOf.set(id, kind);
   const problemOf = (model: string, kind: string, globs: readonly string[]): string | undefined => {
     const actual = kindOf.get(model);
     if (actual === undefined) {

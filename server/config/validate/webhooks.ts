@@ -20,7 +20,7 @@ const glob = webhookSchema.shape.events.unwrap().element.superRefine((text, cont
   context.addIssue({ code: "custom", message: `matches no event type${hint}` });
 });
 
-const webhook = webhookSchema
+export const webhookEntry = webhookSchema
   .extend({ events: z.array(glob).min(1).max(100).default(["*"]) })
   .superRefine(({ url, secret, format }, context) => {
     const isSigned = format === "standard" && !url.startsWith("mailto:");
@@ -40,13 +40,12 @@ const webhook = webhookSchema
     }
   });
 
-export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
+export const webhooksSchema = z.array(webhookEntry).max(maxWebhooks).default([]);
 
 /** Derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
 export const webhookId = (address: string): string => `wh_${secretHash(address).slice(0, 16)}`;
 
-export const buildWebhooks = (rows: z.output<typeof webhooksSchema>): [string, Webhook][] =>
-  rows.map((row) => {
-    const id = webhookId(row.url);
-    return [id, { id, ...row }];
-  });
+export const buildWebhook = (row: z.output<typeof webhookEntry>): Webhook => ({
+  id: webhookId(row.url),
+  ...row,
+});

@@ -1,13 +1,17 @@
 /** The text of `vexel.yaml` -> the configuration, or all of its problems at once. */
 
+import type { JsonObject } from "../../storage/sql/config-entity-store.ts";
+import { entityKinds } from "../entities/entity-kinds.ts";
+import { type OriginKind, originKey } from "../snapshot.ts";
 import {
   type Config,
   type ValidationOptions,
   validateConfig,
   withoutNulls,
 } from "../validate/validate-config.ts";
+import { webhookId } from "../validate/webhooks.ts";
 import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
-import { keyOf, type Note, type Path, type Problem } from "./problem.ts";
+import { keyOf, type Note, type Problem } from "./problem.ts";
 
 export interface ReadOptions extends Omit<ValidationOptions, "show"> {
   readonly text: string;
@@ -22,11 +26,41 @@ export interface YamlConfig {
   readonly config: Config;
   /** The file name in messages. */
   readonly file: string;
+  /** Empty: the file is empty or absent. */
+  readonly text: string;
   /** The values before validation, with variables expanded. */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** The line of an entry, from 1. */
-  lineOf(path: Path): number;
+  /** The entries of all lists, by kind and id (`originKey`). */
+  readonly entries: ReadonlyMap<string, FileEntry>;
 }
+
+export interface FileEntry {
+  readonly kind: OriginKind;
+  /** Of a webhook: derived from its URL. Of a key: `file:` and its name. */
+  readonly id: string;
+  /** From 1. */
+  readonly line: number;
+  /** Before validation. */
+  readonly raw: JsonObject;
+}
+
+/** The entry at an index of a list. */
+export function fileEntryOf(kind: OriginKind, raw: JsonObject, line: number): FileEntry {
+  if (kind === "key") return { kind, id: `file:${raw.name}`, line, raw };
+  const { identity } = entityKinds[kind];
+  const id = identity === undefined ? webhookId(String(raw.url)) : String(raw[identity]);
+  return { kind, id, line, raw };
+}
+
+/** The lists of the file, by the kind of their entries. */
+export const listsOfFile = {
+  upstream: "upstreams",
+  model: "models",
+  project: "projects",
+  webhook: "webhooks",
+  alert: "alerts",
+  key: "keys",
+} as const satisfies Record<OriginKind, string>;
 
 export type ReadConfig = YamlConfig | { readonly ok: false; readonly problems: readonly Problem[] };
 
@@ -43,8 +77,17 @@ export function readConfig({ text, file, env, ...options }: ReadOptions): ReadCo
   if (!config || notes.length + parsed.notes.length > 0) {
     return refuse([...parsed.notes, ...notes], file, parsed);
   }
-  const lineOf = (path: Path): number => parsed.locate({ path, message: "" }).line;
-  return { ok: true, config, file, raw: raw as Record<string, unknown>, lineOf };
+  const members = raw as Readonly<Record<string, unknown>>;
+  const entries = new Map<string, FileEntry>();
+  for (const kind of Object.keys(listsOfFile) as OriginKind[]) {
+    const list = listsOfFile[kind];
+    for (const [at, entry] of ((members[list] ?? []) as readonly JsonObject[]).entries()) {
+      const { line } = parsed.locate({ path: [list, at], message: "" });
+      const found = fileEntryOf(kind, entry, line);
+      entries.set(originKey(kind, found.id), found);
+    }
+  }
+  return { ok: true, config, file, text, raw: members, entries };
 }
 
 function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadConfig {

@@ -1,8 +1,11 @@
 /** `vexel.yaml` as a file: read, and loaded again after each change. */
 import { readFileSync, statSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";
+import { runInSteps } from "../../lib/tasks.ts";
+import { unpackYaml } from "./packed-yaml.ts";
 import { aboutFile, describeProblems, type Problem } from "./problem.ts";
 import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "./read-yaml.ts";
+import { readYamlInThread } from "./read-yaml-thread.ts";
 
 interface ReadYamlOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;
@@ -13,14 +16,21 @@ interface ReadYamlOptions extends Omit<ReadOptions, "text" | "file"> {
 /** An absent file at the default path counts as an empty one. */
 export function readYaml(
   { path, namedBy, ...options }: ReadYamlOptions,
-  { text, error } = fileText(path),
+  file = fileText(path),
 ): ReadConfig {
-  if (error !== undefined) return { ok: false, problems: [aboutFile(path, error, namedBy)] };
-  if (text === undefined && namedBy !== undefined) {
-    const message = "does not exist. Create it or correct the path.";
-    return { ok: false, problems: [aboutFile(path, message, namedBy)] };
-  }
-  return readConfig({ ...options, text: text ?? "", file: path });
+  const problem = unreadable(file, path, namedBy);
+  if (problem) return { ok: false, problems: [problem] };
+  return readConfig({ ...options, text: file.text ?? "", file: path });
+}
+
+function unreadable(
+  { text, error }: FileText,
+  path: string,
+  namedBy: string | undefined,
+): Problem | undefined {
+  if (error !== undefined) return aboutFile(path, error, namedBy);
+  if (text !== undefined || namedBy === undefined) return undefined;
+  return aboutFile(path, "does not exist. Create it or correct the path.", namedBy);
 }
 
 /** The file is invalid. */
@@ -33,23 +43,32 @@ export class InvalidConfig extends Error {
   }
 }
 
-/** Returns the function that loads the file. It throws InvalidConfig. */
-export function createYamlLoader(options: ReadYamlOptions): () => YamlConfig {
-  const { path } = options;
-  let hasEntries = false;
-  return () => {
-    const file = fileText(path);
-    // Probably a write in progress: the file is truncated first.
-    if (hasEntries && !file.text && file.error === undefined) {
-      const what = file.text === "" ? "is empty" : "was deleted";
-      const message = `${what}: the previous configuration stays in force`;
-      throw new InvalidConfig([aboutFile(path, message)]);
-    }
-    const read = readYaml(options, file);
-    if (!read.ok) throw new InvalidConfig(read.problems);
-    hasEntries = Object.keys(read.raw).length > 0;
-    return read;
-  };
+/** For the start. Throws InvalidConfig. */
+export function loadYaml(options: ReadYamlOptions): YamlConfig {
+  const read = readYaml(options);
+  if (read.ok) return read;
+  throw new InvalidConfig(read.problems);
+}
+
+/** Reads the file again, in a thread. Undefined: it is as the one in force. Rejects with InvalidConfig. */
+export async function reloadYaml(
+  { path, namedBy, inspectFolder, ...options }: ReadYamlOptions,
+  inForce: YamlConfig,
+): Promise<YamlConfig | undefined> {
+  const file = fileText(path);
+  const { text = "", error } = file;
+  // Probably a write in progress: the file is truncated first.
+  if (Object.keys(inForce.raw).length > 0 && text === "" && error === undefined) {
+    const what = file.text === "" ? "is empty" : "was deleted";
+    const message = `${what}: the previous configuration stays in force`;
+    throw new InvalidConfig([aboutFile(path, message)]);
+  }
+  const problem = unreadable(file, path, namedBy);
+  if (problem) throw new InvalidConfig([problem]);
+  if (text === inForce.text) return undefined;
+  const read = await readYamlInThread({ ...options, text, file: path });
+  if (!read.ok) throw new InvalidConfig(read.problems);
+  return runInSteps(unpackYaml(read, { text, inForce }));
 }
 
 interface FileText {

@@ -58,17 +58,24 @@ export function withLastKnownEntities(
         return known;
       }
     },
-    async list() {
+    async changesSince(version) {
       try {
-        const entities = await store.list();
+        const changes = await store.changesSince(version);
         // Entities may have changed since the revision was read: then they are read again.
-        if (revision !== undefined) copy.saveEntities(entities, revision);
-        return entities;
+        if (revision !== undefined) copy.saveEntities(changes.changed, revision);
+        if (version === 0) copy.keepEntities(changes.changed);
+        return changes;
       } catch (error) {
-        const hasCopy = !hasRead && copy.revision("config") !== undefined;
+        const hasCopy = !hasRead && version === 0 && copy.revision("config") !== undefined;
         if (!isUnavailable(error) || !hasCopy) throw error;
-        return copy.entities();
+        const changed = copy.entities();
+        return { changed, count: changed.length };
       }
+    },
+    async keys() {
+      const keys = await store.keys();
+      copy.keepEntities(keys);
+      return keys;
     },
   };
 }

@@ -22,6 +22,12 @@ export interface StoredEntity extends EntityKey {
   readonly updatedAt: number;
 }
 
+export interface EntityChanges {
+  readonly changed: readonly StoredEntity[];
+  /** Of all entities. */
+  readonly count: number;
+}
+
 /** The entity has another version than the writer expects. */
 export class VersionConflict extends Error {
   override readonly name = "VersionConflict";
@@ -58,6 +64,24 @@ export const createConfigEntityStore = (db: SqlDatabase) => ({
   async list(): Promise<readonly StoredEntity[]> {
     const { rows } = await db.query<Row>("SELECT * FROM vexel.config_entities ORDER BY kind, id");
     return rows.map(entityOf);
+  },
+
+  /** The entities with a later version, and how many entities there are: fewer than expected if some were deleted. */
+  async changesSince(version: number): Promise<EntityChanges> {
+    const changed = await db.query<Row>(
+      "SELECT * FROM vexel.config_entities WHERE version > $1 ORDER BY kind, id",
+      [version],
+    );
+    const all = await db.query<{ count: SqlInteger }>(
+      "SELECT count(*) AS count FROM vexel.config_entities",
+    );
+    return { changed: changed.rows.map(entityOf), count: Number(all.rows[0]?.count) };
+  },
+
+  /** The kinds and ids of all entities. */
+  async keys(): Promise<readonly EntityKey[]> {
+    const { rows } = await db.query<EntityKey>("SELECT kind, id FROM vexel.config_entities");
+    return rows;
   },
 
   /** Rejects with VersionConflict. `at`: Unix milliseconds. */

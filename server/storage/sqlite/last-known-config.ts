@@ -6,7 +6,7 @@
 import type { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { StoredEntity } from "../sql/config-entity-store.ts";
+import type { EntityKey, StoredEntity } from "../sql/config-entity-store.ts";
 import type { StoredKey } from "../sql/stored-key.ts";
 import { lastKnownMigrations } from "./migrations/last-known.ts";
 import { openDatabase } from "./open-database.ts";
@@ -40,7 +40,7 @@ export class LastKnownConfig {
   }
 
   entities(): StoredEntity[] {
-    return this.#read("SELECT json FROM entities ORDER BY rowid") as StoredEntity[];
+    return this.#read("SELECT json FROM entities ORDER BY kind, id") as StoredEntity[];
   }
 
   /** Replaces these keys and leaves the others. */
@@ -52,13 +52,27 @@ export class LastKnownConfig {
     });
   }
 
-  /** Replaces all entities. */
+  /** Replaces these entities and leaves the others. */
   saveEntities(entities: readonly StoredEntity[], revision: number): void {
     this.#write(() => {
-      this.#db.run("DELETE FROM entities");
-      const insert = this.#db.query("INSERT INTO entities (json) VALUES (?1)");
-      for (const entity of entities) insert.run(JSON.stringify(entity));
+      const insert = this.#db.query(
+        "INSERT OR REPLACE INTO entities (kind, id, json) VALUES (?1, ?2, ?3)",
+      );
+      for (const entity of entities) insert.run(entity.kind, entity.id, JSON.stringify(entity));
       this.#saveRevision("config", revision);
+    });
+  }
+
+  /** Deletes all other entities. */
+  keepEntities(keys: readonly EntityKey[]): void {
+    this.#write(() => {
+      const list = JSON.stringify(keys.map(({ kind, id }) => [kind, id]));
+      this.#db
+        .query(
+          `DELETE FROM entities WHERE (kind, id) NOT IN
+             (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`,
+        )
+        .run(list);
     });
   }
 

@@ -12,4 +12,17 @@ const tables: Migration = {
   ],
 };
 
-export const lastKnownMigrations: readonly Migration[] = [tables];
+/** A change of one entity writes this one. */
+const entityKeys: Migration = {
+  name: "0002-entity-keys",
+  statements: [
+    `CREATE TABLE keyed_entities (kind TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL,
+       PRIMARY KEY (kind, id)) WITHOUT ROWID`,
+    `INSERT INTO keyed_entities SELECT json_extract(json, '$.kind'), json_extract(json, '$.id'), json
+     FROM entities`,
+    "DROP TABLE entities",
+    "ALTER TABLE keyed_entities RENAME TO entities",
+  ],
+};
+
+export const lastKnownMigrations: readonly Migration[] = [tables, entityKeys];
