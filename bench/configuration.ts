@@ -3,7 +3,7 @@
  * 300 and 2,000 models with two targets each, and 10,000 API keys. Prints how long the start takes until `/readyz`
  * responds with 200, and the longest step of the thread that serves requests during each read and each change.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -40,6 +40,19 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 const adminToken = "bench-admin-token-0123456789";
 
+const embedding = Array.from({ length: 1536 }, (_, at) => at / 1536);
+/** Of the drift canary, at the start. */
+const response = JSON.stringify({
+  object: "list",
+  model: "text-embedding-3-small",
+  data: [{ object: "embedding", index: 0, embedding }],
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+});
+const upstream = Bun.serve({
+  port: 0,
+  fetch: () => new Response(response, { headers: { "content-type": "application/json" } }),
+});
+
 interface Setup {
   readonly storage: "sqlite" | "postgresql";
   /** Where the models are. */
@@ -50,7 +63,8 @@ interface Setup {
 const targetsOf = (at: number, price: number) =>
   [0, 1].map((each) => ({
     upstream: `up-${(at + each) % upstreamCount}`,
-    model: "text-embedding-3-small",
+    // Half of the models share their targets with others.
+    model: at % 2 === 0 ? "text-embedding-3-small" : `own-${at}`,
     price: { input: price },
   }));
 
@@ -64,7 +78,8 @@ const modelOf = (at: number, price = 0.02) => ({
 function yamlOf({ place, models }: Setup, price: number): string {
   const upstreams = Array.from(
     { length: upstreamCount },
-    (_, at) => `  - { id: up-${at}, kind: openai, baseUrl: "http://127.0.0.1:9/v1", apiKey: sk-x }`,
+    (_, at) =>
+      `  - { id: up-${at}, kind: openai, baseUrl: "${upstream.url.origin}/v1", apiKey: sk-x }`,
   );
   const projects = Array.from(
     { length: projectCount },
@@ -165,6 +180,8 @@ async function measure(setup: Setup): Promise<void> {
     const model = await (await request("GET", `/admin/api/models/${id}`)).json();
     return (model as { prices: { parts: { from: number }[] }[] }).prices[0]?.parts[0]?.from ?? 0;
   };
+  const reloads = (): number =>
+    readFileSync(join(own, "log.jsonl"), "utf8").split('"config-reloaded"').length;
   let created = 0;
   let price = 0.02;
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -203,8 +220,9 @@ async function measure(setup: Setup): Promise<void> {
     },
     "reload of the file": async () => {
       price += 0.001;
+      const before = reloads();
       writeFileSync(path, yamlOf(setup, price));
-      await Bun.sleep(1500);
+      while (reloads() === before) await Bun.sleep(50);
     },
   };
   await request("POST", "/admin/api/projects", { name: "own" });

@@ -92,6 +92,10 @@ export const shownTargetSchema = z
   .meta({ id: "ShownTarget" });
 export type ShownTarget = Infer<typeof shownTargetSchema>;
 
+/** Without the models that share it, which may be thousands. */
+const modelTargetSchema = shownTargetSchema.omit({ models: true }).meta({ id: "ModelTarget" });
+export type ModelTarget = Infer<typeof modelTargetSchema>;
+
 export const shownModelSchema = z
   .strictObject({
     object: z.literal("model"),
@@ -125,7 +129,7 @@ export const shownModelSchema = z
     edits: shownEditsSchema
       .nullable()
       .describe("Image models: the options and limits of edits. `null`: no target edits images."),
-    targets: z.array(shownTargetSchema),
+    targets: z.array(modelTargetSchema),
   })
   .meta({ id: "ShownModel" });
 export type ShownModel = Infer<typeof shownModelSchema>;

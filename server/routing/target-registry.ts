@@ -95,10 +95,12 @@ export class TargetRegistry {
     for (const { id, targets } of this.#options.snapshot().models.values()) {
       for (const target of targets) {
         const health = this.#healthOf(target);
-        found.set(health, [...(found.get(health) ?? []), id]);
+        const models = found.get(health);
+        if (!models) found.set(health, [id]);
+        else if (models.at(-1) !== id) models.push(id);
       }
     }
-    return [...found].map(([health, models]) => ({ health, models: [...new Set(models)] }));
+    return [...found].map(([health, models]) => ({ health, models }));
   }
 
   /** Drops all learned state. */

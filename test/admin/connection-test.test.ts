@@ -227,8 +227,8 @@ test("a stored upstream is tested with its stored credential, which stays with i
 });
 
 describe("the kinds of upstreams", () => {
-  test("all kinds but the built-in models have a title and described fields from the schema of the file", () => {
-    const shown = upstreamKinds();
+  test("all kinds but the built-in models have a title and described fields from the schema of the file", async () => {
+    const shown = await upstreamKinds();
     const configurable = [...kinds.keys()].filter((kind) => kind !== "minilm" && kind !== "sketch");
     expect(shown.map(({ kind }) => kind).sort()).toEqual(configurable.sort());
     for (const { kind, title, fields } of shown) {
@@ -263,14 +263,15 @@ describe("the kinds of upstreams", () => {
       ["accessKeyId", "secretAccessKey"],
       ["auth"],
     ]);
-    const azure = upstreamKinds().find(({ kind }) => kind === "azure");
+    const kindsShown = await upstreamKinds();
+    const azure = kindsShown.find(({ kind }) => kind === "azure");
     expect(azure?.fields.filter(({ secret }) => secret).map(({ name }) => name)).toEqual([
       "apiKey",
       "auth.clientSecret",
       "auth.certificate",
       "headers",
     ]);
-    const openaiKind = upstreamKinds().find(({ kind }) => kind === "openai");
+    const openaiKind = kindsShown.find(({ kind }) => kind === "openai");
     expect(openaiKind?.fields[0]).toMatchObject({ name: "apiKey", required: true, secret: true });
     expect(openaiKind?.fields.find(({ name }) => name === "baseUrl")).toMatchObject({
       type: "url",

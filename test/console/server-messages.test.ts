@@ -47,8 +47,8 @@ test("every error of the admin API has an id: none is made from an English text"
   expect(filesBelow("server/admin").filter((file) => withText.test(textOf(file)))).toEqual([]);
 });
 
-test("every field of every kind of upstream has a label, and its help is translated", () => {
-  const fields = upstreamKinds().flatMap(({ kind, fields: all }) =>
+test("every field of every kind of upstream has a label, and its help is translated", async () => {
+  const fields = (await upstreamKinds()).flatMap(({ kind, fields: all }) =>
     all.map((field) => ({ kind, ...field })),
   );
   // The key of a message has no other dot, so `auth.type` is `auth_type`.

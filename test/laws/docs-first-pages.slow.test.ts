@@ -38,9 +38,9 @@ describe("README.md", () => {
     expect(documented).toContain("serve");
   });
 
-  test("has the number of kinds of upstream in its table", () => {
+  test("has the number of kinds of upstream in its table", async () => {
     const rows = rowsOf(sectionOf("README.md", "At a glance"));
-    expect(rows).toContainEqual(["Kinds of upstream", String(upstreamKinds().length)]);
+    expect(rows).toContainEqual(["Kinds of upstream", String((await upstreamKinds()).length)]);
   });
 
   test("requests only built-in models", () => {

@@ -5,6 +5,7 @@ import { pageSchema } from "../../../contract/admin/page.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
 import { setEtag } from "../if-match.ts";
+import { respondWithList } from "../respond-with-list.ts";
 import type { EntityChanges } from "./change-entities.ts";
 
 interface EntityRoutesOptions<Schema extends z.ZodType> {
@@ -40,11 +41,8 @@ export function entityRoutes<Schema extends z.ZodType>(
       scope,
       summary: `List every ${noun.replace(/^an? /, "")}, with its origin.`,
       response: pageSchema(entity, maxEntries),
-      handle: async (context) => {
-        const data = [];
-        for (const view of await changes.list()) data.push(await show(view, context));
-        return context.json({ object: "list", data, next_cursor: null });
-      },
+      handle: async (context) =>
+        respondWithList(context, await changes.list(), (view) => show(view, context)),
     },
     create: {
       method: "POST",

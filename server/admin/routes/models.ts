@@ -8,6 +8,7 @@ import { pageSchema } from "../../../contract/admin/page.ts";
 import type {
   ModelDetail,
   ModelEntity,
+  ModelTarget,
   ModelValue,
   ShownModel,
   ShownTarget,
@@ -23,6 +24,7 @@ import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity, shownOrigin } from "../entities/show-entity.ts";
 import { imageEdits, imageOptions } from "../image-options.ts";
 import { modelPrices } from "../model-prices.ts";
+import { respondWithList } from "../respond-with-list.ts";
 
 const target = z.looseObject({ upstream: z.string(), model: z.string() });
 const body = z.looseObject({
@@ -34,7 +36,7 @@ const body = z.looseObject({
 export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, targets, capabilitiesOf } = options;
   const models = entityChanges("model", options);
-  const show = (model: Model, health: readonly ShownTarget[]): ShownModel => ({
+  const show = (model: Model, health: readonly ModelTarget[]): ShownModel => ({
     object: "model",
     id: model.id,
     kind: model.kind,
@@ -55,10 +57,9 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
   });
   const list = async (context: AdminApiContext): Promise<Response> => {
     const health = byModel(await targets());
-    const data = [...snapshot().models.values()].map((model) =>
+    return respondWithList(context, snapshot().models.values(), (model) =>
       show(model, health.get(model.id) ?? []),
     );
-    return context.json({ object: "list", data, next_cursor: null });
   };
   const showEntity = (view: EntityView): ModelEntity => shownEntity<ModelValue>(view);
 
@@ -102,10 +103,10 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
 }
 
 /** The targets of each model, by its id. */
-function byModel(targets: readonly ShownTarget[]): ReadonlyMap<string, readonly ShownTarget[]> {
-  const found = new Map<string, ShownTarget[]>();
-  for (const target of targets) {
-    for (const id of target.models) {
+function byModel(targets: readonly ShownTarget[]): ReadonlyMap<string, readonly ModelTarget[]> {
+  const found = new Map<string, ModelTarget[]>();
+  for (const { models, ...target } of targets) {
+    for (const id of models) {
       const known = found.get(id);
       if (known) known.push(target);
       else found.set(id, [target]);

@@ -17,6 +17,7 @@ import { inUse, notFound } from "../entities/entity-errors.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
 import { readBody } from "../read-body.ts";
+import { respondWithList } from "../respond-with-list.ts";
 
 export function projectRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, users, audit } = options;
@@ -43,8 +44,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     const visible = (await projects.list()).filter(({ id }) =>
       maySeeProject(context.get("actor"), id),
     );
-    const data = visible.map(await shownFor(context));
-    return context.json({ object: "list", data, next_cursor: null });
+    return respondWithList(context, visible, await shownFor(context));
   };
 
   const get = async (context: AdminApiContext): Promise<Response> => {

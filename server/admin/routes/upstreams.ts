@@ -10,6 +10,7 @@ import type { AdminRoute } from "../admin-route.ts";
 import { entityChanges } from "../entities/change-entities.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
+import { respondWithList } from "../respond-with-list.ts";
 import { upstreamKinds } from "../upstream-kinds.ts";
 
 const body = z.looseObject({
@@ -38,8 +39,7 @@ export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[
       scope: "gateway",
       summary: "List the kinds of upstreams with the fields of their forms.",
       response: pageSchema(upstreamKindSchema, listBounds.upstreamKinds),
-      handle: async (context) =>
-        context.json({ object: "list", data: upstreamKinds(), next_cursor: null }),
+      handle: async (context) => respondWithList(context, await upstreamKinds(), (kind) => kind),
     },
     ...Object.values(routes),
   ];

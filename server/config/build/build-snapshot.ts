@@ -2,13 +2,7 @@
 import type { Limits } from "../../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
-import {
-  type Key,
-  type KeyTable,
-  type LimitTable,
-  type Project,
-  type Snapshot,
-} from "../snapshot.ts";
+import type { Key, KeyTable, LimitTable, Project, Snapshot } from "../snapshot.ts";
 import type { Config } from "../validate/validate-config.ts";
 import type { YamlConfig } from "../yaml/read-yaml.ts";
 import { budgetOf, configuredLimits, limitsOfEntities } from "./limits-and-budgets.ts";

@@ -22,7 +22,7 @@ export interface PackedYaml {
   readonly file: string;
   /** The members that are no lists of entries. */
   readonly rest: JsonObject;
-  readonly lists: Readonly<Record<OriginKind, PackedList>>;
+  readonly lists: Readonly<Partial<Record<OriginKind, PackedList>>>;
 }
 
 interface PackedList {
@@ -37,7 +37,8 @@ const listNames: ReadonlySet<string> = new Set(Object.values(listsOfFile));
 export function packYaml({ file, raw, entries }: YamlConfig): PackedYaml {
   const rest = Object.entries(raw).filter(([name]) => !listNames.has(name));
   const all = [...entries.values()];
-  const lists = kinds.map((kind): [OriginKind, PackedList] => {
+  const given = kinds.filter((kind) => raw[listsOfFile[kind]] !== undefined);
+  const lists = given.map((kind): [OriginKind, PackedList] => {
     const ofKind = all.filter((entry) => entry.kind === kind);
     return [
       kind,
@@ -51,7 +52,7 @@ export function packYaml({ file, raw, entries }: YamlConfig): PackedYaml {
     ok: true,
     file,
     rest: Object.fromEntries(rest),
-    lists: Object.fromEntries(lists) as PackedYaml["lists"],
+    lists: Object.fromEntries(lists),
   };
 }
 
@@ -72,8 +73,9 @@ export function* unpackYaml(
   const raw: Record<string, unknown> = { ...rest };
   const rows: Record<string, unknown[]> = {};
   for (const kind of kinds) {
-    const { lines, entries: texts } = lists[kind];
-    if (texts.length === 0) continue;
+    const packed = lists[kind];
+    if (!packed) continue;
+    const { lines, entries: texts } = packed;
     const list = listsOfFile[kind];
     const known = yield* knownEntries(inForce, list);
     const listed = yield* readEntries(list, texts, known);

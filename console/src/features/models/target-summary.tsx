@@ -1,5 +1,5 @@
 /** The targets of a model in one line: the unhealthy ones first, in words, and the others as dots with their names. */
-import type { ShownTarget } from "../../../../contract/admin.ts";
+import type { ModelTarget } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { KindMark } from "../../ui/kind-mark.tsx";
@@ -18,25 +18,25 @@ const texts = { good: "", warn: "text-warn", bad: "text-bad", neutral: "" } as c
 
 type DotTone = keyof typeof dots;
 
-function toneOf(target: ShownTarget): DotTone {
+function toneOf(target: ModelTarget): DotTone {
   if (isUnused(target)) return "neutral";
   const tone = targetTones[target.state];
   return tone === "accent" ? "neutral" : tone;
 }
 
-const stateOf = (target: ShownTarget, t: Translate): string =>
+const stateOf = (target: ModelTarget, t: Translate): string =>
   t(isUnused(target) ? "target.unused" : `target.${target.state}`);
 
 /** Such as `us-east text-embedding-3-small: Ejected (5 failures in a row)`. */
-const lineOf = (target: ShownTarget, t: Translate): string => {
+const lineOf = (target: ModelTarget, t: Translate): string => {
   const { upstream, model, reason, i18n } = target;
   const detail = reason === null ? "" : ` (${serverText(reason, i18n)})`;
   return `${t("text.pair", { name: `${upstream} ${model}`, value: stateOf(target, t) })}${detail}`;
 };
 
-export function TargetSummary({ targets }: { targets: readonly ShownTarget[] }) {
+export function TargetSummary({ targets }: { targets: readonly ModelTarget[] }) {
   const t = useT();
-  const isHealthy = ({ state }: ShownTarget): boolean => state === "healthy";
+  const isHealthy = ({ state }: ModelTarget): boolean => state === "healthy";
   const ordered = [...targets.filter((target) => !isHealthy(target)), ...targets.filter(isHealthy)];
   const hidden = ordered.length - maxShown;
   return (

@@ -1,4 +1,4 @@
-import type { ShownTarget } from "../../../../contract/admin.ts";
+import type { ModelTarget } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds, percent } from "../../lib/format.ts";
 import { KindMark } from "../../ui/kind-mark.tsx";
@@ -7,12 +7,12 @@ import { Time } from "../../ui/time.tsx";
 import { TargetState } from "./target-state.tsx";
 
 /** Since the gateway started. */
-function errorRate({ counts: { responses = 0, failed = 0 } }: ShownTarget): number | null {
+function errorRate({ counts: { responses = 0, failed = 0 } }: ModelTarget): number | null {
   return responses + failed === 0 ? null : failed / (responses + failed);
 }
 
 /** The live health of targets. */
-export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
+export function TargetTable({ targets }: { targets: readonly ModelTarget[] }) {
   const t = useT();
   return (
     <Table

@@ -1,10 +1,10 @@
-import type { ShownModel, ShownTarget } from "../../../../contract/admin.ts";
+import type { ModelTarget, ShownModel } from "../../../../contract/admin.ts";
 
 /** The targets of one upstream by a key of their own, each once: models may share a target. */
 export const upstreamTargets = (
   upstream: string,
   models: readonly Pick<ShownModel, "targets">[],
-): ReadonlyMap<string, ShownTarget> =>
+): ReadonlyMap<string, ModelTarget> =>
   new Map(
     models
       .flatMap(({ targets }) => targets)
