@@ -66,7 +66,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       secrets: secretBoxFor(settings),
       log,
       events: () => gateway?.events,
-      now: Date.now,
+      now: stores.shared?.now ?? Date.now,
     });
   } catch (error) {
     return fail(errorMessage(error));
@@ -111,7 +111,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     // Emits events for keys that were changed while no gateway was running.
     await gateway.events.onKeysChanged(keys);
     // After the gateway listens: if the start failed after a key was created, the key would never be shown.
-    newKey = await createFirstKey(settings, configuration, keys);
+    newKey = await createFirstKey(settings, configuration, keys, shared?.now() ?? Date.now());
   } catch (error) {
     configuration.close();
     await gateway?.close();
@@ -167,9 +167,10 @@ async function createFirstKey(
   { VEXEL_LOG_FORMAT: format }: Settings,
   { snapshot, applyKeyChanges }: Pick<Configuration, "snapshot" | "applyKeyChanges">,
   keys: KeyStore,
+  now: number,
 ): Promise<string | undefined> {
   if (format === "json" || snapshot().keys.size > 0) return undefined;
-  const { text, key } = generateKey("default", ["*"], {}, Date.now());
+  const { text, key } = generateKey("default", ["*"], {}, now);
   await keys.create(key);
   await applyKeyChanges();
   return text;

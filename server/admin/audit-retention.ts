@@ -14,7 +14,7 @@ interface AuditRetentionOptions {
   /** 0: entries are kept forever. */
   readonly days: number;
   /** Unix milliseconds. Replicas share the clock of their database. */
-  readonly now: () => number | Promise<number>;
+  readonly now: () => number;
   /** Called when a run fails, such as when the database is locked or unreachable. The next run deletes the entries. */
   readonly onError: (error: unknown) => void;
 }
@@ -26,7 +26,7 @@ export function startAuditRetention(options: AuditRetentionOptions): () => unkno
   return repeat(
     { everyMs: pruneEveryMs, isImmediate: true, onFailure: onError },
     async (signal) => {
-      const before = (await now()) - days * dayMs;
+      const before = now() - days * dayMs;
       await pruneInSteps(signal, (limit) => auditLog.prune(before, limit));
     },
   );

@@ -104,7 +104,7 @@ export function openEvents(options: OpenEventsOptions) {
   const onPruningFailure = (error: unknown) =>
     log.debug("events-not-pruned", { reason: errorMessage(error) });
   const stopPruning = repeat({ everyMs, onFailure: onPruningFailure }, async (signal) => {
-    const at = await (shared ? shared.now() : now());
+    const at = now();
     while (!signal.aborted && (await store.prune(at))) await nextTurn();
     // Another process may have queued deliveries meanwhile.
     deliver.wake();
@@ -150,7 +150,7 @@ export function openEvents(options: OpenEventsOptions) {
         emit: events.emit,
         flush: events.flush,
         owner: options.replica,
-        now: shared ? () => shared.now() : now,
+        now,
       });
       return alerts;
     },

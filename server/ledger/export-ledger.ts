@@ -18,7 +18,7 @@ export interface ExportOptions {
   /** The share of the rows that is exported. */
   readonly percent: number;
   /** Unix milliseconds, by the clock of the database. */
-  readonly now: () => Promise<number>;
+  readonly now: () => number;
   readonly log: Pick<Log, "info" | "warn">;
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;

@@ -118,7 +118,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   });
   const stopExport =
     shared && options.exportTo
-      ? startLedgerExport({ ...options.exportTo, exports: shared.exports, now: shared.now, log })
+      ? startLedgerExport({ ...options.exportTo, exports: shared.exports, now, log })
       : undefined;
   const stopPruning = startPruning({ ...retention, days: options.days, log });
   const stopChecks = [
@@ -207,7 +207,7 @@ function openShared(
     spend: forwarding.spend,
     queries: shared.queries,
     forwarding,
-    retention: { store: exportTo ? pruneExported(shared) : shared.ledger, now: shared.now },
+    retention: { store: exportTo ? pruneExported(shared) : shared.ledger, now },
   };
 }
 
@@ -244,7 +244,7 @@ function checkpointRows(store: RowFile, log: Log): void {
 interface PruneOptions {
   readonly store: Pick<LedgerStore, "prune">;
   /** Unix milliseconds. The ledger of the database has the clock of the database. */
-  readonly now: () => number | Promise<number>;
+  readonly now: () => number;
   /** 0: rows are kept forever. */
   readonly days: number;
   readonly log: Log;
@@ -256,7 +256,7 @@ function startPruning({ store, now, days, log }: PruneOptions): () => unknown {
   const onFailure = (error: unknown): void =>
     log.warn("ledger-not-pruned", { reason: errorMessage(error) });
   return repeat({ everyMs: pruneEveryMs, onFailure }, async (signal) => {
-    const before = (await now()) - days * dayMs;
+    const before = now() - days * dayMs;
     await pruneInSteps(signal, (limit) => store.prune(before, limit));
   });
 }

@@ -30,7 +30,7 @@ export interface AdminOptions
   extends Omit<OpenAdminApiOptions, keyof Runtime | OwnOptions | "estimateImages"> {
   /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
   readonly shared:
-    | Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit" | "now">
+    | Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit">
     | undefined;
 }
 
@@ -40,17 +40,16 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
   const stores = shared ?? openStores(runtime);
   const { users, audit: auditLog } = stores;
-  const storedNow = shared ? () => shared.now() : now;
   const stopRetention = startAuditRetention({
     auditLog,
     days: settings.VEXEL_AUDIT_DAYS,
-    now: storedNow,
+    now,
     onError: (error) => log.debug("audit-not-pruned", { reason: String(error) }),
   });
   resources.defer(() => void stopRetention());
   const setupToken = createSetupToken(secrets);
-  const sessions = new Sessions({ sessions: stores.sessions, users, now: storedNow });
-  const tokens = new UserTokens({ store: stores.adminTokens, users, now: storedNow });
+  const sessions = new Sessions({ sessions: stores.sessions, users, now });
+  const tokens = new UserTokens({ store: stores.adminTokens, users, now });
   const oidcSettings = readOidcSettings(settings);
   const hosts = {
     hosts: settings.VEXEL_CONSOLE_HOSTS,

@@ -14,8 +14,10 @@ export interface Runtime {
   readonly log: Log;
   /** The id of this process among all that serve. */
   readonly replica: string;
-  /** Unix milliseconds. */
+  /** Unix milliseconds, of the database if replicas share one: what is stored has its times. */
   readonly now: () => number;
+  /** Unix milliseconds of this machine, for what vendors compare with their clocks. */
+  readonly systemNow: () => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly random: () => number;

@@ -32,7 +32,7 @@ interface UpstreamsOptions {
 const defaultMaxResponseBytes = 256 * 1024 * 1024;
 
 export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
-  const { snapshot, log, now, clock, random, resources } = runtime;
+  const { snapshot, log, systemNow: now, clock, random, resources } = runtime;
   const { builtInModels, fetchOnly, beforeSend, onSuspectResponses } = options;
   const { maxResponseBytes = defaultMaxResponseBytes } = options;
   resources.defer(async () => {

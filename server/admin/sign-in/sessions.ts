@@ -49,7 +49,7 @@ interface SessionsOptions {
   readonly sessions: SessionStore;
   readonly users: Pick<UserStore, "findById" | "update">;
   /** Unix milliseconds. Replicas share the clock of their database. */
-  readonly now: () => number | Promise<number>;
+  readonly now: () => number;
 }
 
 export class Sessions {
@@ -65,7 +65,7 @@ export class Sessions {
 
   /** Always a new token: a token that was set before the sign-in gains nothing (session fixation). */
   async issue(user: StoredUser, client: SessionClient): Promise<IssuedSession> {
-    const at = await this.#now();
+    const at = this.#now();
     await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs, maxDeleted);
     await this.#users.update(user.id, { lastSignInAt: at });
     const token = randomToken();
@@ -98,7 +98,7 @@ export class Sessions {
   /** Undefined: the token is unknown, or its session has ended. */
   async find(token: string): Promise<ActiveSession | undefined> {
     const stored = await this.#sessions.find(secretHash(token));
-    const at = await this.#now();
+    const at = this.#now();
     if (!stored || expiryOf(stored) <= at) return undefined;
     const user = await this.#users.findById(stored.userId);
     if (!user || user.disabledAt !== null) return undefined;
@@ -109,7 +109,7 @@ export class Sessions {
   /** A new token for a session whose token is older than an hour. Undefined: the token stays. */
   async rotate({ tokenHash, user }: ActiveSession): Promise<IssuedSession | undefined> {
     const stored = await this.#sessions.find(tokenHash);
-    const at = await this.#now();
+    const at = this.#now();
     if (!stored || stored.replacedAt !== null || at - stored.issuedAt < rotateAfterMs)
       return undefined;
     const token = randomToken();
@@ -121,7 +121,7 @@ export class Sessions {
 
   /** The sessions of a user that have not ended. The session with the latest request is first. */
   async listOfUser(userId: string): Promise<readonly StoredSession[]> {
-    const at = await this.#now();
+    const at = this.#now();
     return (await this.#sessions.listOfUser(userId)).filter((stored) => expiryOf(stored) > at);
   }
 

@@ -25,7 +25,7 @@ interface UserTokensOptions {
   readonly store: AdminTokenStore;
   readonly users: Pick<UserStore, "findById">;
   /** Unix milliseconds. Replicas share the clock of their database. */
-  readonly now: () => number | Promise<number>;
+  readonly now: () => number;
 }
 
 /** An administrator's VEXEL_ADMIN_TOKEN may have any form: it is compared as well if no token of a user matches. */
@@ -51,7 +51,7 @@ export class UserTokens {
       name,
       hash: secretHash(text),
       hint: text.slice(0, prefix.length + 4),
-      createdAt: await this.#now(),
+      createdAt: this.#now(),
       expiresAt,
       lastUsedAt: null,
     };
@@ -62,7 +62,7 @@ export class UserTokens {
   /** Undefined: the token is unknown, revoked or expired, or its user cannot sign in. */
   async find(presented: string): Promise<UserToken | undefined> {
     const token = await this.#store.findByHash(secretHash(presented));
-    const at = await this.#now();
+    const at = this.#now();
     if (!token || token.expiresAt <= at) return undefined;
     const user = await this.#users.findById(token.userId);
     if (!user || user.disabledAt !== null) return undefined;

@@ -25,7 +25,7 @@ interface AlertsOptions extends AlertSources {
   /** The id of this process. */
   readonly owner: string;
   /** Unix milliseconds. Replicas share the clock of their database. */
-  readonly now: () => number | Promise<number>;
+  readonly now: () => number;
 }
 
 type AlertData = EventData["alert.firing"];
@@ -100,7 +100,7 @@ export function createAlerts(options: AlertsOptions) {
   };
 
   const evaluateAll = async (): Promise<void> => {
-    const at = await now();
+    const at = now();
     startedAt ??= at;
     const current = rules();
     // Without rules, and without a state of an earlier one, nothing is written.

@@ -22,6 +22,7 @@ import { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { isUnavailable } from "../unavailable.ts";
 import { PostgresDatabase } from "./database.ts";
+import { DatabaseClock } from "./database-clock.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts";
 import { createLedgerExports } from "./ledger-exports.ts";
 import { createPostgresLedgerQueries } from "./ledger-queries.ts";
@@ -65,10 +66,11 @@ export async function openSharedStorage(options: SharedStorageOptions) {
       servedFrom: "the last known configuration",
     });
   }
-  const serverNow = () => db.serverNow();
+  const databaseClock = new DatabaseClock({ serverNow: () => db.serverNow(), now, clock });
+  await databaseClock.start();
   return {
-    /** The clock of the database, in Unix milliseconds. It decides when shared data expire. */
-    now: serverNow,
+    /** The clock of the database, in Unix milliseconds. What is stored has its times. */
+    now: databaseClock.now,
     keys: withLastKnownKeys(createKeyStore(db), copy),
     entities: withLastKnownEntities(createConfigEntityStore(db), copy),
     users: createUserStore(db),
@@ -85,8 +87,9 @@ export async function openSharedStorage(options: SharedStorageOptions) {
     ledger: new PostgresLedgerStore(db),
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),
-    spend: new SharedSpend(db, now),
+    spend: new SharedSpend(db, databaseClock.now),
     close: async () => {
+      await databaseClock.close();
       await Promise.all([db.close(), queryDb.close()]);
       copy.close();
     },
