@@ -1,6 +1,7 @@
 /** Process settings: one table, read once from the environment. A test compares docs/settings.md with it. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { roles } from "../contract/admin/roles.ts";
 import { oidcProblem } from "./admin/sign-in/oidc/oidc-settings.ts";
 import { parseAddressList } from "./lib/address-list.ts";
 import { describeConstraint } from "./lib/zod-message.ts";
@@ -241,7 +242,7 @@ export const settingsTable = {
     "Roles by values of the claim, as `VALUE=ROLE`, separated by commas. The highest role applies, at every sign-in. Without it, administrators set the roles in the console.",
   ),
   VEXEL_OIDC_ROLE: z
-    .enum(["none", "viewer", "developer", "admin"])
+    .enum(["none", ...roles])
     .default("viewer")
     .describe("Role of users without a mapped role. `none`: they may not sign in."),
   VEXEL_OIDC_PROJECTS: text.describe(

@@ -1,4 +1,4 @@
-/** The pages of the menu, and the role that may open each. The server checks every request again. */
+/** The pages of the menu, and the capability that each needs. The server checks every request again. */
 import {
   Bell,
   BellRing,
@@ -22,14 +22,14 @@ import {
   Wallet,
   Webhook,
 } from "lucide-react";
-import { type Role, roles, type SessionUser } from "../../contract/admin.ts";
+import { type Capability, can, type SessionUser } from "../../contract/admin.ts";
 import type { MessageKey } from "./i18n/message-keys.ts";
 
 interface MenuEntry {
   readonly path: string;
   readonly label: MessageKey;
   readonly icon: LucideIcon;
-  readonly role: Role;
+  readonly needs: Capability;
   /** Refused for users who see only some projects. */
   readonly needsAllProjects?: true;
 }
@@ -43,58 +43,58 @@ export const menu: readonly MenuGroup[] = [
   {
     label: "nav.group.monitor",
     entries: [
-      { path: "/", label: "nav.overview", icon: LayoutDashboard, role: "viewer" },
-      { path: "/requests", label: "nav.requests", icon: ScrollText, role: "viewer" },
-      { path: "/jobs", label: "nav.jobs", icon: ListChecks, role: "viewer" },
-      { path: "/usage", label: "nav.usage", icon: ChartColumn, role: "viewer" },
-      { path: "/budgets", label: "nav.budgets", icon: Wallet, role: "viewer" },
+      { path: "/", label: "nav.overview", icon: LayoutDashboard, needs: "view" },
+      { path: "/requests", label: "nav.requests", icon: ScrollText, needs: "view" },
+      { path: "/jobs", label: "nav.jobs", icon: ListChecks, needs: "view" },
+      { path: "/usage", label: "nav.usage", icon: ChartColumn, needs: "view" },
+      { path: "/budgets", label: "nav.budgets", icon: Wallet, needs: "view" },
       {
         path: "/events",
         label: "nav.events",
         icon: Bell,
-        role: "viewer",
+        needs: "view",
         needsAllProjects: true,
       },
-      { path: "/replicas", label: "nav.replicas", icon: Server, role: "viewer" },
+      { path: "/replicas", label: "nav.replicas", icon: Server, needs: "view" },
     ],
   },
   {
     label: "nav.group.try",
     entries: [
-      { path: "/models", label: "nav.models", icon: Package, role: "viewer" },
+      { path: "/models", label: "nav.models", icon: Package, needs: "view" },
       {
         path: "/playground/embeddings",
         label: "nav.embeddings",
         icon: ChartScatter,
-        role: "developer",
+        needs: "develop",
       },
-      { path: "/playground/images", label: "nav.images", icon: Image, role: "developer" },
-      { path: "/reference", label: "nav.reference", icon: BookOpen, role: "viewer" },
+      { path: "/playground/images", label: "nav.images", icon: Image, needs: "develop" },
+      { path: "/reference", label: "nav.reference", icon: BookOpen, needs: "view" },
     ],
   },
   {
     label: "nav.group.configure",
     entries: [
-      { path: "/keys", label: "nav.keys", icon: KeyRound, role: "developer" },
-      { path: "/projects", label: "nav.projects", icon: Folder, role: "viewer" },
-      { path: "/upstreams", label: "nav.upstreams", icon: Cloud, role: "admin" },
-      { path: "/webhooks", label: "events.webhooks", icon: Webhook, role: "admin" },
-      { path: "/alerts", label: "nav.alerts", icon: BellRing, role: "admin" },
+      { path: "/keys", label: "nav.keys", icon: KeyRound, needs: "develop" },
+      { path: "/projects", label: "nav.projects", icon: Folder, needs: "view" },
+      { path: "/upstreams", label: "nav.upstreams", icon: Cloud, needs: "administer" },
+      { path: "/webhooks", label: "events.webhooks", icon: Webhook, needs: "administer" },
+      { path: "/alerts", label: "nav.alerts", icon: BellRing, needs: "administer" },
     ],
   },
   {
     label: "nav.group.administer",
     entries: [
-      { path: "/users", label: "nav.users", icon: Users, role: "admin" },
-      { path: "/sign-in-settings", label: "nav.signIn", icon: LogIn, role: "admin" },
-      { path: "/audit", label: "nav.audit", icon: FileClock, role: "admin" },
-      { path: "/settings", label: "nav.settings", icon: Settings, role: "admin" },
+      { path: "/users", label: "nav.users", icon: Users, needs: "administer" },
+      { path: "/sign-in-settings", label: "nav.signIn", icon: LogIn, needs: "administer" },
+      { path: "/audit", label: "nav.audit", icon: FileClock, needs: "administer" },
+      { path: "/settings", label: "nav.settings", icon: Settings, needs: "administer" },
     ],
   },
 ];
 
-export const mayOpen = (user: SessionUser, { role, needsAllProjects }: MenuEntry): boolean =>
-  roles.indexOf(user.role) >= roles.indexOf(role) && (!needsAllProjects || user.projects === null);
+export const mayOpen = (user: SessionUser, { needs, needsAllProjects }: MenuEntry): boolean =>
+  can(user.role, needs) && (!needsAllProjects || user.projects === null);
 
 /** The entry of a page. Undefined: the page is in no menu. */
 export const menuEntryOf = (pathname: string): MenuEntry | undefined =>

@@ -5,7 +5,7 @@ import { roles } from "./roles.ts";
 
 export const roleSchema = z.enum(roles).meta({
   id: "Role",
-  description: "What a user of the console may do. Each role includes the earlier ones.",
+  description: "What a user of the console may do.",
 });
 
 export const userSchema = z

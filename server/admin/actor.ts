@@ -1,5 +1,5 @@
 /** The sender of an admin API request, with its role and projects, which decide what it may do. */
-import { type Role, roles } from "../../contract/admin.ts";
+import { type Capability, can, type Role, rolesWith } from "../../contract/admin.ts";
 import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
@@ -21,9 +21,10 @@ export const adminTokenActor: Actor = {
   projects: null,
 };
 
-export function requireRole({ role }: Actor, needed: Role): void {
-  if (roles.indexOf(role) >= roles.indexOf(needed)) return;
-  throw new GatewayError("permission_denied", message("role_needed", { needed, role }));
+export function requireCapability({ role }: Actor, needed: Capability): void {
+  if (can(role, needed)) return;
+  const [least = ""] = rolesWith(needed);
+  throw new GatewayError("permission_denied", message("role_needed", { needed: least, role }));
 }
 
 /** Throws unless the actor sees all projects. For data that cannot be separated by project. */

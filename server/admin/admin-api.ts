@@ -1,11 +1,11 @@
 /** The admin API (/admin/api) as a Hono app: authentication, CSRF protection, roles, and errors in OpenAI's shape. */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
-import type { Role } from "../../contract/admin.ts";
+import type { Capability } from "../../contract/admin.ts";
 import { message } from "../../contract/messages/message.ts";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { requireAllProjects, requireRole } from "./actor.ts";
+import { requireAllProjects, requireCapability } from "./actor.ts";
 import {
   type AdminApiContext,
   type AdminApiEnv,
@@ -40,9 +40,9 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       const { req, env } = context;
       refuseNull(req.url);
       if (route.method !== "GET") checkOrigin((name) => req.header(name), env.incoming.publicUrl);
-      if (route.role === "anyone") return route.handle(context);
+      if (route.needs === "anyone") return route.handle(context);
       const authenticated = await authenticate(context, options);
-      authorize(authenticated, route, route.role);
+      authorize(authenticated, route, route.needs);
       refuseUnknownParameters(context, route);
       const response = await route.handle(context);
       context.res = await compressResponse(response, route, req.header("accept-encoding"));
@@ -68,9 +68,9 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
 }
 
 /** Throws GatewayError. */
-function authorize({ actor, session }: Authenticated, route: AdminRoute, role: Role): void {
+function authorize({ actor, session }: Authenticated, route: AdminRoute, needed: Capability): void {
   if (!route.isForPasswordChange) refuseOldPassword(session?.user);
-  requireRole(actor, role);
+  requireCapability(actor, needed);
   if (route.scope === "all-projects") requireAllProjects(actor);
 }
 

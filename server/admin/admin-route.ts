@@ -1,10 +1,10 @@
 /**
- * One route of the admin API. Every route names the role and the projects that it needs: the app refuses a request
+ * One route of the admin API. Every route names the capability and the projects that it needs: the app refuses a request
  * before the handler runs. Laws check the whole table, and the OpenAPI document is built from it.
  */
 import type { Context } from "hono";
 import type { z } from "zod";
-import type { Role } from "../../contract/admin.ts";
+import type { Capability } from "../../contract/admin.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import type { Actor } from "./actor.ts";
 import type { ActiveSession } from "./sign-in/sessions.ts";
@@ -37,7 +37,7 @@ export interface AdminOperation {
   /** Below /admin/api, in Hono's syntax. */
   readonly path: `/${string}`;
   /** `anyone`: also without a session. */
-  readonly role: Role | "anyone";
+  readonly needs: Capability | "anyone";
   /**
    * - `gateway`: no data of the route belongs to a project.
    * - `project`: the handler shows and changes only data of the actor's projects.

@@ -3,7 +3,7 @@
  * They may lower it, and return to it; only an administrator raises or removes it. A key with such a bound also keeps
  * its project and its end, and gets no further models: otherwise its requests would leave the bound.
  */
-import type { Role } from "../../contract/admin.ts";
+import { can, type Role } from "../../contract/admin.ts";
 import { message } from "../../contract/messages/message.ts";
 import type { Message } from "../../contract/messages/message-format.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -30,7 +30,7 @@ export const locksOf = (key: Bounded): Locks => key.locked ?? boundsOf(key);
 /** The locks of a key that is created, or changed from `before`, by a user with this role. */
 export function locksAfter(role: Role, before: Bounded | undefined, after: Bounded): Locks {
   const locks = before ? locksOf(before) : {};
-  if (role !== "admin") return locks;
+  if (!can(role, "administer")) return locks;
   const bounds = before ? boundsOf(before) : {};
   // A value that the administrator left as it was keeps its lock, or stays the developer's.
   const entries = Object.entries(boundsOf(after)).map(
@@ -56,7 +56,7 @@ export function requireWithinLocks(role: Role, before: KeyUpdate, after: KeyUpda
 
 /** Whether the user may change everything of the key. */
 export const isUnlocked = (role: Role, key: Bounded): boolean =>
-  role === "admin" || Object.keys(locksOf(key)).length === 0;
+  can(role, "administer") || Object.keys(locksOf(key)).length === 0;
 
 const isWithin = (value: Locks[string] | undefined, locked: Locks[string]): boolean =>
   typeof value === "number" && typeof locked === "number" ? value <= locked : value === locked;

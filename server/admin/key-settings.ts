@@ -1,6 +1,6 @@
 /** The settings of an API key from the body of a request, and which of them a user may choose. */
 import type { z } from "zod";
-import type { Role } from "../../contract/admin.ts";
+import { can, type Role } from "../../contract/admin.ts";
 import { message } from "../../contract/messages/message.ts";
 import type { keyBody } from "../../contract/schemas/keys.ts";
 import { budgetOf, configuredLimits } from "../config/build/limits-and-budgets.ts";
@@ -51,7 +51,7 @@ export function requireMayShowCost(
   before: KeySettings | undefined,
   { showCost }: KeySettings,
 ): void {
-  if (role === "admin" || !showCost || before?.showCost) return;
+  if (can(role, "administer") || !showCost || before?.showCost) return;
   throw new GatewayError("permission_denied", message("show_cost_locked"), { param: "showCost" });
 }
 

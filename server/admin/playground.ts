@@ -11,7 +11,7 @@ import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { type Actor, requireRole } from "./actor.ts";
+import { type Actor, requireCapability } from "./actor.ts";
 import { type AdminOperation, adminApiDocument } from "./admin-route.ts";
 import {
   type AuthenticationOptions,
@@ -36,7 +36,7 @@ const prefix = "/admin/api/playground";
 const operation = (path: `/${string}`, summary: string): AdminOperation => ({
   method: "POST",
   path: `/playground${path}`,
-  role: "developer",
+  needs: "develop",
   scope: "project",
   summary,
   // The bodies and responses are those of the public API.
@@ -72,7 +72,7 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
     checkOrigin(request.header, incoming.publicUrl);
     const { actor, session } = await authenticateActor(request, options);
     refuseOldPassword(session?.user);
-    requireRole(actor, "developer");
+    requireCapability(actor, "develop");
     return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
   };
 }

@@ -118,7 +118,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   });
   const stopExport =
     shared && options.exportTo
-      ? startLedgerExport({ ...options.exportTo, exports: shared.exports, now, log })
+      ? startLedgerExport({ ...options.exportTo, exports: shared.exports, now: options.now, log })
       : undefined;
   const stopPruning = startPruning({ ...retention, days: options.days, log });
   const stopChecks = [

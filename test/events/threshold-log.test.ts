@@ -30,7 +30,7 @@ test("a threshold of a budget is logged by one of the replicas, and once", async
         deliveries: createDeliveryStore(db),
         alerts: createAlertStore(db),
         webhookEndpoints: createWebhookEndpointStore(db),
-        now: async () => Date.now(),
+        now: Date.now,
       },
       mail: { smtpUrl: "", from: "" },
       replica,

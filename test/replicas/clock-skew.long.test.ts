@@ -63,7 +63,19 @@ testWithPostgres(
     const server = await sharedPostgres();
     const databaseUrl = await server.createDatabase();
     const token = "an-admin-token-of-all-replicas";
-    const env = { BLOB_URL: s3.url("shared"), VEXEL_ADMIN_TOKEN: token };
+    const sent: number[] = [];
+    using receiver = Bun.serve({
+      port: 0,
+      fetch: ({ headers }) => {
+        sent.push(Number(headers.get("webhook-timestamp")));
+        return new Response("");
+      },
+    });
+    const env = {
+      BLOB_URL: s3.url("shared"),
+      VEXEL_ADMIN_TOKEN: token,
+      VEXEL_WEBHOOK_PRIVATE: "127.0.0.1",
+    };
     const options = { folder: folder.path, databaseUrl, env };
     const replicas = [
       await start({ ...options, name: "right" }),
@@ -123,12 +135,13 @@ testWithPostgres(
         headers: { authorization: `Bearer ${testKey}`, "content-type": "application/json" },
         body: JSON.stringify({
           name: `hook ${writer.pid}`,
-          url: `https://example.com/${writer.pid}`,
+          url: `http://127.0.0.1:${receiver.port}/${writer.pid}`,
           event_types: ["batch.completed"],
         }),
       });
-      const { created_at } = (await endpoint.json()) as { created_at: number };
-      expectNow(created_at);
+      const made = (await endpoint.json()) as { created_at?: number };
+      expect(made).toMatchObject({ object: "webhook_endpoint" });
+      expectNow(made.created_at);
       // A job that any replica runs: nobody takes its ranges over while they run, and it does not expire.
       const images = [0, 1].map((at) =>
         line(`image-${at}`, "/v1/images/generations", { model: "gpt-image-2", prompt: "a boat" }),
@@ -157,6 +170,10 @@ testWithPostgres(
         expect(results).toHaveLength(lines.length);
       }
     }
+
+    // Two batches of each replica, and an endpoint more after each.
+    await until(() => sent.length === 2 * (1 + 2 + 3));
+    for (const at of sent) expectNow(at);
 
     // The day of a budget, and the times of the ledger.
     const [right] = replicas as [GatewayProcess];

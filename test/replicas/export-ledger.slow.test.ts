@@ -23,7 +23,7 @@ afterAll(() => fake.close());
 const startReplica = replicaStarter(fake.url);
 const hourMs = 3_600_000;
 const start = Date.UTC(2026, 10, 15, 6);
-const now = async (): Promise<number> => start + 4 * hourMs;
+const now = (): number => start + 4 * hourMs;
 const log = { info: () => undefined, warn: () => undefined };
 
 /** Rows of three hours in an empty database. */

@@ -37,7 +37,7 @@ export function entityRoutes<Schema extends z.ZodType>(
     list: {
       method: "GET",
       path,
-      role: "admin",
+      needs: "administer",
       scope,
       summary: `List every ${noun.replace(/^an? /, "")}, with its origin.`,
       response: pageSchema(entity, maxEntries),
@@ -47,7 +47,7 @@ export function entityRoutes<Schema extends z.ZodType>(
     create: {
       method: "POST",
       path,
-      role: "admin",
+      needs: "administer",
       scope,
       summary: `Create ${noun}.`,
       body,
@@ -59,7 +59,7 @@ export function entityRoutes<Schema extends z.ZodType>(
     get: {
       method: "GET",
       path: one,
-      role: "admin",
+      needs: "administer",
       scope,
       summary: `Show ${noun}.`,
       response: entity,
@@ -72,7 +72,7 @@ export function entityRoutes<Schema extends z.ZodType>(
     replace: {
       method: "PUT",
       path: one,
-      role: "admin",
+      needs: "administer",
       scope,
       summary: `Replace ${noun}. Accepts if-match.`,
       body,
@@ -82,7 +82,7 @@ export function entityRoutes<Schema extends z.ZodType>(
     remove: {
       method: "DELETE",
       path: one,
-      role: "admin",
+      needs: "administer",
       scope,
       summary: `Delete ${noun}, unless another entity refers to it.`,
       response: null,

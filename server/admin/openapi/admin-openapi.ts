@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the admin API, from its table of routes and their schemas. */
 import { z } from "zod";
 import { adminErrorSchema } from "../../../contract/admin/error.ts";
+import { rolesWith } from "../../../contract/admin/roles.ts";
 import type { AdminOperation } from "../admin-route.ts";
 
 type Json = Record<string, unknown>;
@@ -64,15 +65,15 @@ function responseSchemas(operations: readonly AdminOperation[]): ResponseSchemas
 }
 
 function describe(operation: AdminOperation, error: unknown, response: unknown): Json {
-  const { role, scope, summary, body } = operation;
+  const { needs, scope, summary, body } = operation;
   const parameters = [...pathParameters(operation), ...queryParameters(operation)];
   return {
     operationId: operationId(operation),
     summary,
     tags: [operation.path.split("/")[1]],
-    "x-role": role,
+    "x-role": needs === "anyone" ? needs : rolesWith(needs)[0],
     "x-scope": scope,
-    security: role === "anyone" ? [] : [{ adminToken: [] }, { session: [] }],
+    security: needs === "anyone" ? [] : [{ adminToken: [] }, { session: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

@@ -72,7 +72,7 @@ export function accountTokenRoutes(options: SignInDependencies): readonly AdminR
     {
       method: "GET",
       path: "/account/tokens",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "List your tokens.",
       response: pageSchema(adminTokenSchema, listBounds.tokens),
@@ -81,7 +81,7 @@ export function accountTokenRoutes(options: SignInDependencies): readonly AdminR
     {
       method: "POST",
       path: "/account/tokens",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "Create a token with your role and your projects. Needs your password.",
       body: newTokenBody,
@@ -92,7 +92,7 @@ export function accountTokenRoutes(options: SignInDependencies): readonly AdminR
     {
       method: "DELETE",
       path: "/account/tokens/:id",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "Revoke one of your tokens.",
       response: null,

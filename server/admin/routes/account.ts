@@ -36,7 +36,7 @@ import type { ActiveSession } from "../sign-in/sessions.ts";
 import { shownUser } from "./users.ts";
 
 /** Every user has an account, whatever the role. */
-const ownAccount = { role: "viewer", scope: "gateway" } as const satisfies Partial<AdminOperation>;
+const ownAccount = { needs: "view", scope: "gateway" } as const satisfies Partial<AdminOperation>;
 
 export function accountRoutes(options: SignInDependencies): readonly AdminRoute[] {
   const { users, sessions, tokens, passwords, secondFactor, audit } = options;

@@ -33,5 +33,5 @@ export function alertRoutes(options: AdminDependencies): readonly AdminRoute[] {
     scope: "all-projects",
     show,
   });
-  return [{ ...list, role: "viewer" }, ...Object.values(others)];
+  return [{ ...list, needs: "view" }, ...Object.values(others)];
 }

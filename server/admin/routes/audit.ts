@@ -28,7 +28,7 @@ export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
     {
       method: "GET",
       path: "/audit",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "List the entries of the audit log, newest first.",
       query: auditQuery,

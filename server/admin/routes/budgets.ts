@@ -98,7 +98,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     });
   };
 
-  const route = { method: "GET", role: "viewer", scope: "project", query: listQuery } as const;
+  const route = { method: "GET", needs: "view", scope: "project", query: listQuery } as const;
   return [
     {
       ...route,

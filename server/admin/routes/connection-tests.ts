@@ -98,7 +98,7 @@ export function connectionTestRoutes({
     return run(context, upstream, request);
   };
 
-  const shared = { method: "POST", role: "admin", scope: "all-projects" } as const;
+  const shared = { method: "POST", needs: "administer", scope: "all-projects" } as const;
   return [
     {
       ...shared,

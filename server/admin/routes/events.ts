@@ -53,7 +53,7 @@ export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly 
     {
       method: "POST",
       path: "/events/:id/deliveries/:webhook",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Redeliver an event to a webhook.",
       response: null,
@@ -62,7 +62,7 @@ export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly 
     {
       method: "GET",
       path: "/events",
-      role: "viewer",
+      needs: "view",
       scope: "all-projects",
       summary: "List events, newest first.",
       query: eventsQuery,

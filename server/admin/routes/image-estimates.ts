@@ -81,7 +81,7 @@ export function imageEstimateRoutes({
     {
       method: "POST",
       path: "/image-estimates",
-      role: "developer",
+      needs: "develop",
       scope: "gateway",
       summary: "Estimate what an image request would cost.",
       body,

@@ -82,7 +82,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
     {
       method: "POST",
       path: "/users/:id/invite",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Create the one-time link with which a user chooses a password.",
       body: newInviteBody,
@@ -93,7 +93,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
     {
       method: "POST",
       path: "/session/invite",
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary: "Get the name of the user of a one-time link.",
       body: inviteTokenBody,
@@ -103,7 +103,7 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
     {
       method: "POST",
       path: "/session/invite/accept",
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary: "Choose a password with a one-time link. The sessions and tokens of the user end.",
       body: acceptedInviteBody,

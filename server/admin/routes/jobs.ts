@@ -110,7 +110,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
   const read = { method: "GET", scope: "project" } as const;
   const act = {
     method: "POST",
-    role: "developer",
+    needs: "develop",
     scope: "project",
     response: jobDetailSchema,
   } as const;
@@ -118,7 +118,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     {
       ...read,
       path: "/jobs",
-      role: "viewer",
+      needs: "view",
       summary: "List batches and image jobs, newest first.",
       query: pageQuery,
       response: pageSchema(shownJobSchema, listBounds.page),
@@ -127,7 +127,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     {
       ...read,
       path: "/jobs/:id",
-      role: "viewer",
+      needs: "view",
       summary: "Show a job with its progress.",
       response: jobDetailSchema,
       handle: show,
@@ -161,7 +161,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     {
       ...read,
       path: "/jobs/:id/output",
-      role: "developer",
+      needs: "develop",
       summary: "Download the results of a job that has ended.",
       response: "application/octet-stream",
       handle: download("output"),
@@ -169,7 +169,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
     {
       ...read,
       path: "/jobs/:id/errors",
-      role: "developer",
+      needs: "develop",
       summary: "Download the failed lines of a batch that has ended.",
       response: "application/octet-stream",
       handle: download("errors"),

@@ -52,7 +52,7 @@ export function keyUseRoutes({
     {
       method: "GET",
       path: "/key-use",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "Show requests, cost and last use of API keys in the last 30 days.",
       query,

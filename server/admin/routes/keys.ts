@@ -272,7 +272,7 @@ export function keyRoutes({
     {
       method: "GET",
       path: "/keys",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "List the API keys, without the keys themselves, newest first.",
       query: keysQuery,
@@ -282,7 +282,7 @@ export function keyRoutes({
     {
       method: "POST",
       path: "/keys",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "Create an API key. Only this response contains the key itself.",
       body: keyBody,
@@ -293,7 +293,7 @@ export function keyRoutes({
     {
       method: "POST",
       path: "/keys/bulk",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary:
         "Create up to 1,000 API keys, all or none. Only this response contains the keys themselves.",
@@ -305,7 +305,7 @@ export function keyRoutes({
     {
       method: "GET",
       path: "/keys/:id",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "Show an active API key, without the key itself.",
       response: apiKeySchema,
@@ -314,7 +314,7 @@ export function keyRoutes({
     {
       method: "PUT",
       path: "/keys/:id",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "Replace the settings of an API key. The key itself stays. Accepts if-match.",
       body: keyBody,
@@ -324,7 +324,7 @@ export function keyRoutes({
     {
       method: "POST",
       path: "/keys/:id/rotate",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary:
         "Replace an API key by a new one with the same budget and limits. The old key works for another overlapHours hours.",
@@ -336,7 +336,7 @@ export function keyRoutes({
     {
       method: "DELETE",
       path: "/keys/:id",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "Revoke an API key at once. Accepts if-match.",
       response: null,

@@ -39,7 +39,7 @@ export function listedPriceRoutes(snapshot: () => Snapshot): readonly AdminRoute
     {
       method: "GET",
       path: "/listed-price",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "Show the vendor's list price of a model at an upstream, with its source.",
       query,

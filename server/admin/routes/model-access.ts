@@ -42,7 +42,7 @@ export function modelAccessRoutes({ snapshot, now }: AdminDependencies): readonl
     {
       method: "GET",
       path: "/model-access",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "List the API keys that may use a model.",
       query,

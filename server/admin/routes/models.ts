@@ -89,14 +89,14 @@ export function modelRoutes(options: AdminDependencies): readonly AdminRoute[] {
   return [
     {
       ...entities.list,
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "List the models with the health of their targets.",
       response: pageSchema(shownModelSchema, listBounds.models),
       handle: list,
     },
     entities.create,
-    { ...entities.get, role: "viewer", scope: "gateway", response: modelDetailSchema, handle: get },
+    { ...entities.get, needs: "view", scope: "gateway", response: modelDetailSchema, handle: get },
     entities.replace,
     entities.remove,
   ];

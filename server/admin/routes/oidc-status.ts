@@ -37,7 +37,7 @@ export function oidcStatusRoutes(oidc: Oidc | undefined): readonly AdminRoute[] 
     {
       method: "GET",
       path: "/oidc",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Get the settings of sign-in with OpenID Connect, and what is missing.",
       response: oidcStatusSchema,
@@ -46,7 +46,7 @@ export function oidcStatusRoutes(oidc: Oidc | undefined): readonly AdminRoute[] 
     {
       method: "POST",
       path: "/oidc/test",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Read the result of a test sign-in.",
       body: oidcTestBody,

@@ -155,7 +155,7 @@ export function oidcRoutes(
     {
       method: "GET",
       path: "/session/oidc",
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary: "Sign in with OpenID Connect: redirects the browser to the issuer.",
       query: startQuery,
@@ -166,7 +166,7 @@ export function oidcRoutes(
     {
       method: "GET",
       path: callbackPath,
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary:
         "The issuer sends the browser here. Starts the session and redirects to the console.",

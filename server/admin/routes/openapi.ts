@@ -37,7 +37,7 @@ export function openapiRoutes({
     {
       method: "GET",
       path: "/openapi.json",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "Get this API as an OpenAPI document.",
       response: "application/json",

@@ -72,7 +72,7 @@ export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[
     {
       method: "GET",
       path: "/overview",
-      role: "viewer",
+      needs: "view",
       scope: "project",
       summary: "Show totals, charts, and conditions that need attention.",
       query: overviewQuery,

@@ -2,7 +2,7 @@
 
 import { projectEntitySchema } from "../../../contract/admin/entities.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
-import type { ProjectEntity, ProjectValue } from "../../../contract/admin.ts";
+import { can, type ProjectEntity, type ProjectValue } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { membersBody, project } from "../../../contract/schemas/keys.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
@@ -27,7 +27,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
   const shownFor = async (
     context: AdminApiContext,
   ): Promise<(view: EntityView) => ProjectEntity> => {
-    const isAdmin = context.get("actor").role === "admin";
+    const isAdmin = can(context.get("actor").role, "administer");
     const all = isAdmin ? await users.list() : [];
     const keys = countKeys(snapshot());
     return (view) => ({
@@ -110,14 +110,14 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     show: showOne,
   });
   return [
-    { ...entities.list, role: "viewer", scope: "project", handle: list },
+    { ...entities.list, needs: "view", scope: "project", handle: list },
     entities.create,
-    { ...entities.get, role: "viewer", scope: "project", handle: get },
+    { ...entities.get, needs: "view", scope: "project", handle: get },
     entities.replace,
     {
       method: "PUT",
       path: "/projects/:id/members",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Replace the members of a project: users who see only their own projects.",
       body: membersBody,

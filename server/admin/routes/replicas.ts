@@ -9,7 +9,7 @@ export const replicaRoutes = ({ replicas }: AdminDependencies): readonly AdminRo
   {
     method: "GET",
     path: "/replicas",
-    role: "viewer",
+    needs: "view",
     scope: "gateway",
     summary: "List the processes that serve, with their version, load and health.",
     response: pageSchema(shownReplicaSchema, listBounds.replicas),

@@ -5,7 +5,7 @@ import {
   requestDetailSchema,
   requestPageSchema,
 } from "../../../contract/admin/requests.ts";
-import type { RequestContent, RequestPage } from "../../../contract/admin.ts";
+import { can, type RequestContent, type RequestPage } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseContent } from "../../request/content-format.ts";
@@ -67,7 +67,7 @@ export function requestRoutes({
     const row = await find(context);
     const names = await keyNames.of([row.keyId]);
     const keyName = names.get(row.keyId) ?? null;
-    const isAdministrator = context.get("actor").role === "admin";
+    const isAdministrator = can(context.get("actor").role, "administer");
     return context.json(
       showRequestDetail(row, keyName, {
         contentExpiresAt: await contentExpiresAt(row),
@@ -139,7 +139,7 @@ export function requestRoutes({
     {
       method: "GET",
       path: "/requests",
-      role: "viewer",
+      needs: "view",
       scope: "project",
       summary: "List requests, newest first.",
       query: listQuery,
@@ -149,7 +149,7 @@ export function requestRoutes({
     {
       method: "GET",
       path: "/requests/live",
-      role: "viewer",
+      needs: "view",
       scope: "project",
       summary: "Follow requests as they end (server-sent events).",
       query: liveQuery,
@@ -159,7 +159,7 @@ export function requestRoutes({
     {
       method: "GET",
       path: "/requests/:id",
-      role: "viewer",
+      needs: "view",
       scope: "project",
       summary: "Show one request with its timeline.",
       response: requestDetailSchema,
@@ -168,7 +168,7 @@ export function requestRoutes({
     {
       method: "GET",
       path: "/requests/:id/content",
-      role: "developer",
+      needs: "develop",
       scope: "project",
       summary: "Show what the client sent and received, for models with storeContent.",
       response: requestContentSchema,

@@ -133,7 +133,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     {
       method: "GET",
       path: "/session/options",
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary: "Get the ways to sign in.",
       response: signInOptionsSchema,
@@ -142,7 +142,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     {
       method: "POST",
       path: "/session",
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary: "Sign in with a name and a password. The session is a cookie.",
       body: signInBody,
@@ -152,7 +152,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     {
       method: "POST",
       path: "/session/setup",
-      role: "anyone",
+      needs: "anyone",
       scope: "gateway",
       summary: "Create the first administrator with the token of the one-time link, and sign in.",
       body: setupBody,
@@ -162,7 +162,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     {
       method: "GET",
       path: "/session",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       isForPasswordChange: true,
       hasSecret: true,
@@ -173,7 +173,7 @@ export function sessionRoutes(options: SignInDependencies): readonly AdminRoute[
     {
       method: "DELETE",
       path: "/session",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       isForPasswordChange: true,
       summary: "Sign out: all sessions of the user end.",

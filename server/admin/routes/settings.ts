@@ -41,7 +41,7 @@ export function settingsRoutes({
     {
       method: "GET",
       path: "/settings",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "List the settings in force. Secrets are masked.",
       response: pageSchema(settingSchema, listBounds.settings),

@@ -8,7 +8,7 @@ export const statisticsRoutes = ({ statistics }: AdminDependencies): readonly Ad
   {
     method: "GET",
     path: "/statistics",
-    role: "viewer",
+    needs: "view",
     scope: "gateway",
     summary: "Show statistics of the embedding cache, micro-batching and queues.",
     response: statisticsSchema,

@@ -10,7 +10,7 @@ export const targetRoutes = ({ targets }: AdminDependencies): readonly AdminRout
   {
     method: "GET",
     path: "/targets",
-    role: "viewer",
+    needs: "view",
     scope: "gateway",
     summary: "List every target with its health.",
     response: pageSchema(shownTargetSchema, listBounds.targets),

@@ -35,7 +35,7 @@ export function upstreamRoutes(options: AdminDependencies): readonly AdminRoute[
     {
       method: "GET",
       path: "/upstream-kinds",
-      role: "viewer",
+      needs: "view",
       scope: "gateway",
       summary: "List the kinds of upstreams with the fields of their forms.",
       response: pageSchema(upstreamKindSchema, listBounds.upstreamKinds),

@@ -181,7 +181,7 @@ export function usageRoutes({
     });
   };
 
-  const route = { method: "GET", role: "viewer", scope: "project" } as const;
+  const route = { method: "GET", needs: "view", scope: "project" } as const;
   return [
     {
       ...route,

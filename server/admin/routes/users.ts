@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import { userSchema } from "../../../contract/admin/users.ts";
-import type { Role, User } from "../../../contract/admin.ts";
+import { can, type Role, type User } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -122,7 +122,7 @@ export function userRoutes({
     {
       method: "GET",
       path: "/users",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "List the users of the console.",
       response: pageSchema(userSchema, listBounds.users),
@@ -131,7 +131,7 @@ export function userRoutes({
     {
       method: "POST",
       path: "/users",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Create a user, with a password or for an invitation.",
       body: newUserBody,
@@ -142,7 +142,7 @@ export function userRoutes({
     {
       method: "PATCH",
       path: "/users/:id",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary:
         "Change or disable a user, or remove the second factor. The other sessions of the user end.",
@@ -153,7 +153,7 @@ export function userRoutes({
     {
       method: "DELETE",
       path: "/users/:id",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Delete a user. The sessions and tokens of the user end.",
       response: null,
@@ -183,7 +183,7 @@ function refuseLastAdministrator(error: unknown): never {
 
 /** Administrators can change their own membership, so a restriction to projects would restrict nothing. */
 const projectsFor = (role: Role, visible: User["projects"]): StoredUser["projects"] =>
-  role === "admin" || visible === "all" ? null : visible;
+  can(role, "administer") || visible === "all" ? null : visible;
 
 const nameTaken = (): GatewayError =>
   new GatewayError("invalid_value", message("user_name_taken"), {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { webhookEntitySchema } from "../../../contract/admin/entities.ts";
 import { webhookTestSchema } from "../../../contract/admin/events.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
+import { can } from "../../../contract/admin/roles.ts";
 import {
   type ShownWebhook,
   type WebhookEntity,
@@ -42,7 +43,7 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
     const inForce = (await eventViews.webhooks()).data.find(({ id }) => id === view.webhookId);
     const status = inForce ?? webhookNotInForce(view);
     const shown = { ...status, name: view.readOnly ? null : name, ...entity };
-    return context.get("actor").role === "admin" ? shown : withoutPath(shown);
+    return can(context.get("actor").role, "administer") ? shown : withoutPath(shown);
   };
 
   const testOne = async (context: AdminApiContext): Promise<Response> => {
@@ -64,14 +65,14 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
   return [
     {
       ...list,
-      role: "viewer",
+      needs: "view",
       summary: "List the webhooks with the state of their deliveries.",
     },
     ...Object.values(others),
     {
       method: "POST",
       path: "/webhooks/:id/test",
-      role: "admin",
+      needs: "administer",
       scope: "all-projects",
       summary: "Send an event of type webhook.test to one webhook now.",
       response: webhookTestSchema,

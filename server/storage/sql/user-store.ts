@@ -3,11 +3,12 @@
  * SHA-256 hashes, and the secret of the second factor is encrypted.
  */
 import { maxUsers } from "../../../contract/admin/list-bounds.ts";
-import type { Role } from "../../../contract/admin.ts";
+import { can, type Role, rolesWith } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import {
   integerOrNull,
+  Parameters,
   type Queries,
   type SqlDatabase,
   type SqlInteger,
@@ -140,7 +141,7 @@ export function createUserStore(db: SqlDatabase) {
     /** False: there is no such user, or another user has the new name or subject. */
     async update(id: string, changes: UserChanges): Promise<boolean> {
       try {
-        const isDemoted = changes.role !== undefined && changes.role !== "admin";
+        const isDemoted = changes.role !== undefined && !can(changes.role, "administer");
         const isDisabled = changes.disabledAt !== undefined && changes.disabledAt !== null;
         if (!isDemoted && !isDisabled) return await update(db, id, changes);
         return await db.transaction(async (queries) => {
@@ -180,10 +181,12 @@ export type UserStore = ReturnType<typeof createUserStore>;
  */
 async function keepAdministrator(db: Queries, id: string): Promise<void> {
   await lockUsers(db);
+  const parameters = new Parameters();
   const { rows } = await db.query<Pick<Row, "id">>(
     `SELECT id FROM vexel.users
-     WHERE role = 'admin' AND disabled_at IS NULL
+     WHERE ${parameters.among("role", rolesWith("administer"))} AND disabled_at IS NULL
        AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL) LIMIT 2`,
+    parameters.values,
   );
   if (rows.length === 1 && rows[0]?.id === id) throw new LastAdministrator();
 }

@@ -1,7 +1,14 @@
 /** Laws over every route of the admin API: who may call it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ApiKey, type Page, roles } from "../../../contract/admin.ts";
-import { requireRole } from "../../../server/admin/actor.ts";
+import {
+  type ApiKey,
+  can,
+  capabilities,
+  type Page,
+  roles,
+  rolesWith,
+} from "../../../contract/admin.ts";
+import { requireCapability } from "../../../server/admin/actor.ts";
 import {
   apiKey,
   betaMark,
@@ -81,7 +88,9 @@ test("every route names a role that exists and a scope", () => {
 
 test("a role that is not listed is refused everywhere", () => {
   const actor = { name: "x", userId: "x", projects: null, role: "owner" as "admin" };
-  for (const role of roles) expect(() => requireRole(actor, role)).toThrow("requires the role");
+  for (const needed of capabilities)
+    expect(() => requireCapability(actor, needed)).toThrow("requires the role");
+  expect(capabilities.filter((each) => can("constructor", each))).toEqual([]);
 });
 
 test("without a session every route is refused", async () => {
@@ -143,11 +152,14 @@ test("the admin token is refused by model routes, and a wrong admin token by eve
 });
 
 describe("a user with a lower role is refused", () => {
-  for (const role of ["viewer", "developer"] as const) {
+  const refusing = roles.filter((role) => !can(role, "administer"));
+  for (const role of refusing as ("viewer" | "developer")[]) {
     test(role, async () => {
       await expectAll(
-        (operation) =>
-          operation.role !== "anyone" && roles.indexOf(operation.role) > roles.indexOf(role),
+        // The least role that has the capability that the route needs.
+        ({ role: least }) =>
+          least !== "anyone" &&
+          capabilities.some((each) => rolesWith(each)[0] === least && !can(role, each)),
         ({ method, path }) => gateway.users[role].send(withParameters(path), { method, body: {} }),
         { status: 403, code: "permission_denied" },
       );

@@ -1,5 +1,7 @@
 /** What a developer does with a job: pause, resume and cancel it, and download its results. */
+
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { can } from "../../../../contract/admin/roles.ts";
 import type { ShownJob } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -12,7 +14,7 @@ export function JobActions({ job }: { job: ShownJob }) {
   const t = useT();
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  if (session?.user.role === "viewer") return null;
+  if (!can(session?.user.role ?? "", "develop")) return null;
   const change = async (action: "pause" | "resume" | "cancel"): Promise<void> => {
     try {
       await call(`${jobPath(job.id)}/${action}`, { method: "POST" });

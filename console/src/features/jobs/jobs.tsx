@@ -1,7 +1,9 @@
 /** The batches and image jobs of all clients, with their progress. */
+
 import { useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { can } from "../../../../contract/admin/roles.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, duration } from "../../lib/format.ts";
@@ -27,7 +29,7 @@ export function JobsPage() {
       title={t("nav.jobs")}
       description={t("jobs.description")}
       actions={
-        session?.user.role !== "viewer" && (
+        can(session?.user.role ?? "", "develop") && (
           <>
             <Button look="primary" onClick={() => setStarted("/v1/embeddings")}>
               {t("jobs.embed")}

@@ -1,7 +1,9 @@
 /** Edit and delete a model of the store. Other models are defined elsewhere. */
+
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { can } from "../../../../contract/admin/roles.ts";
 import type { ModelDetail } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { deleteEntity } from "../../api/entities.ts";
@@ -19,7 +21,7 @@ export function ModelActions({ id }: { id: string }) {
   const queryClient = useQueryClient();
   const [isEditing, setEditing] = useState(false);
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isAdmin = session?.user.role === "admin";
+  const isAdmin = can(session?.user.role ?? "", "administer");
   const detailQuery = {
     queryKey: ["/models", id],
     queryFn: () => call<ModelDetail>(`/models/${encodeURIComponent(id)}`),

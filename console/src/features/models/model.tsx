@@ -1,7 +1,9 @@
 /** One model: its id, code that uses it, its targets and its limits. */
+
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { can } from "../../../../contract/admin/roles.ts";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -33,7 +35,7 @@ export function ModelPage() {
       parent={{ to: "/models", title: t("nav.models") }}
       actions={
         <>
-          {kind && session?.user.role !== "viewer" && (
+          {kind && can(session?.user.role ?? "", "develop") && (
             <ButtonLink
               to={kind === "image" ? "/playground/images" : "/playground/embeddings"}
               search={{ model: id }}
@@ -59,7 +61,7 @@ export function ModelPage() {
 function Details({ model }: { model: ShownModel }) {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isDeveloper = session?.user.role !== "viewer";
+  const isDeveloper = can(session?.user.role ?? "", "develop");
   const rows: readonly [string, ReactNode][] = [
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
     [

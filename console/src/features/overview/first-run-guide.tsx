@@ -1,6 +1,6 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { FirstRunGuide as Guide, Role } from "../../../../contract/admin.ts";
+import { type Capability, can, type FirstRunGuide as Guide } from "../../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -11,36 +11,35 @@ interface Step {
   readonly message: MessageKey;
   readonly isDone: boolean;
   readonly link: string;
-  /** The roles that can do it. */
-  readonly roles: readonly Role[];
+  readonly needs: Capability;
 }
 
 /** The first steps with a new gateway, until all are done. A step that the user may not do is left out. */
 export function FirstRunGuide({ guide }: { guide: Guide }) {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const role = session?.user.role ?? "viewer";
+  const role = session?.user.role ?? "";
   const all: readonly Step[] = [
     {
       message: "overview.guide.key",
       isDone: guide.has_key,
       link: "/keys",
-      roles: ["developer", "admin"],
+      needs: "develop",
     },
     {
       message: "overview.guide.request",
       isDone: guide.has_request,
       link: "/playground/embeddings",
-      roles: ["developer", "admin"],
+      needs: "develop",
     },
     {
       message: "overview.guide.upstream",
       isDone: guide.has_upstream,
       link: "/upstreams",
-      roles: ["admin"],
+      needs: "administer",
     },
   ];
-  const steps = all.filter(({ roles }) => roles.includes(role));
+  const steps = all.filter(({ needs }) => can(role, needs));
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
     <Card title={t("overview.guide")}>

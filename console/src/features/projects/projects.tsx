@@ -1,6 +1,8 @@
 /** Projects: groups of API keys with shared limits and budgets, and the users that see only their own projects. */
+
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { can } from "../../../../contract/admin/roles.ts";
 import type { LabelLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -25,7 +27,7 @@ export function ProjectsPage() {
   const query = useQuery(projectsQuery);
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isAdmin = session?.user.role === "admin";
+  const isAdmin = can(session?.user.role ?? "", "administer");
   const [edited, setEdited] = useState<ProjectEntity | "new">();
   const figuresOf = useProjectFigures();
   const reload = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });

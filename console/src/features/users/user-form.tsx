@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
 import type { z } from "zod";
-import { roles, type User } from "../../../../contract/admin.ts";
+import { can, roles, type User } from "../../../../contract/admin.ts";
 import { changedUserBody, newUserBody } from "../../../../contract/schemas/users.ts";
 import { call } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -49,7 +49,7 @@ export function UserForm({ user, onSaved }: UserFormProps) {
         label={t("users.role")}
         options={roles.map((each) => ({ value: each, label: t(`role.${each}`) }))}
       />
-      {role !== "admin" && (
+      {!can(role, "administer") && (
         <>
           {!seesAll && (
             <MultiComboboxField

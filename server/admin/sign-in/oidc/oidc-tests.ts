@@ -4,7 +4,7 @@
  * fragment of the address, and only an administrator can read it.
  */
 
-import type { OidcTest } from "../../../../contract/admin.ts";
+import { can, type OidcTest } from "../../../../contract/admin.ts";
 import { message } from "../../../../contract/messages/message.ts";
 import type { Message } from "../../../../contract/messages/message-format.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
@@ -90,7 +90,7 @@ function resultOf(
     ...noAccess,
     ...shown(problemOf(role, user?.disabledAt ?? null)),
     role,
-    projects: role === "admin" ? "all" : (projects ?? "all"),
+    projects: role !== null && can(role, "administer") ? "all" : (projects ?? "all"),
     is_new: user === undefined,
   };
 }

@@ -4,6 +4,7 @@
  * that name, a user is created; a name that is taken otherwise is refused. Only administrators create users with
  * passwords, so a user cannot prepare an account for another person.
  */
+import { can } from "../../../../contract/admin/roles.ts";
 import {
   LastAdministrator,
   type StoredUser,
@@ -58,10 +59,10 @@ async function create(
   const role = mappedRole ?? settings.defaultRole;
   if (role === null) return noRole;
   // Otherwise the one-time link, which works while there is no user, could no longer create the administrator.
-  if (role !== "admin" && (await users.isEmpty())) {
+  if (!can(role, "administer") && (await users.isEmpty())) {
     return "no administrator exists yet: the one-time link of the start message creates one";
   }
-  const projects = role === "admin" ? null : mappedProjects;
+  const projects = can(role, "administer") ? null : mappedProjects;
   const user = newUser({
     name: email,
     role,
@@ -88,7 +89,7 @@ async function update(
   const role = settings.roles.size > 0 ? (mappedRole ?? settings.defaultRole) : user.role;
   if (role === null) return noRole;
   const mapped = settings.projects.size > 0 ? mappedProjects : user.projects;
-  const projects = role === "admin" ? null : mapped;
+  const projects = can(role, "administer") ? null : mapped;
   const changes: UserChanges = { role, projects };
   if (role === user.role && JSON.stringify(projects) === JSON.stringify(user.projects)) {
     return { user, change: "none", before: user };
