@@ -66,7 +66,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
       secrets: secretBoxFor(settings),
       log,
       events: () => gateway?.events,
-      now: stores.shared?.now ?? Date.now,
+      now: stores.now,
     });
   } catch (error) {
     return fail(errorMessage(error));
@@ -111,7 +111,7 @@ export async function run({ settings, configNamedBy, env }: RunOptions): Promise
     // Emits events for keys that were changed while no gateway was running.
     await gateway.events.onKeysChanged(keys);
     // After the gateway listens: if the start failed after a key was created, the key would never be shown.
-    newKey = await createFirstKey(settings, configuration, keys, shared?.now() ?? Date.now());
+    newKey = await createFirstKey(settings, configuration, keys, stores.now());
   } catch (error) {
     configuration.close();
     await gateway?.close();

@@ -29,9 +29,7 @@ type OwnOptions = "users" | "auditLog" | "signIn" | "adminToken" | "publicUrl" |
 export interface AdminOptions
   extends Omit<OpenAdminApiOptions, keyof Runtime | OwnOptions | "estimateImages"> {
   /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
-  readonly shared:
-    | Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit">
-    | undefined;
+  readonly shared: Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit"> | undefined;
 }
 
 export function wireAdmin(runtime: Runtime, options: AdminOptions) {

@@ -74,6 +74,8 @@ export async function openStores({
     objects,
     shared,
     redis,
+    /** Unix milliseconds, of the database if replicas share one. */
+    now: shared?.now ?? now,
     keys: shared?.keys ?? openKeyStore(folder, now),
     entities: shared?.entities ?? openConfigEntityStore(folder, now),
     lock: lockFolder(folder),

@@ -19,7 +19,6 @@ afterAll(() => {
 });
 const start = replicaStarter(fake.url);
 
-
 /** A script that sets the clock of a replica. */
 function skewedBy(folder: string, ms: number): string {
   const path = join(folder, `skew-${ms}.ts`);
@@ -34,7 +33,11 @@ testWithPostgres("a replica with a wrong clock ends no session of other replicas
   const databaseUrl = await (await sharedPostgres()).createDatabase();
   const options = { folder: folder.path, databaseUrl, env: { VEXEL_CONSOLE: "on" } };
   const right = await start({ ...options, name: "right" });
-  const wrong = await start({ ...options, name: "wrong", preload: skewedBy(folder.path, 30 * dayMs) });
+  const wrong = await start({
+    ...options,
+    name: "wrong",
+    preload: skewedBy(folder.path, 30 * dayMs),
+  });
   const token = /\/console\/setup#(\S+)/.exec(right.output())?.[1];
   const user = { name: "ada", password: "correct horse battery staple" };
   const first = cookieOf(await right.post("/admin/api/session/setup", { token, ...user }));
