@@ -2,6 +2,7 @@
 
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
+import { can } from "../../../../contract/admin/roles.ts";
 import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
 import { type ModelKind, modelKinds } from "../../../../contract/model-kinds.ts";
 import { keyBody } from "../../../../contract/schemas/keys.ts";
@@ -57,7 +58,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   // A key of a user who is restricted to projects must belong to one of them.
   const [ownProject] = session?.user.projects ?? [];
   // What an administrator set is an upper bound for other users. The lock also holds the project, models and expiry.
-  const locked = session?.user.role === "admin" ? {} : (apiKey?.locked ?? {});
+  const locked = can(session?.user.role ?? "", "administer") ? {} : (apiKey?.locked ?? {});
   const isLocked = Object.keys(locked).length > 0;
   const form = useSchemaForm(
     keyBody,
@@ -115,7 +116,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
             { value: "batch", label: t("keys.priority.batch") },
           ]}
         />
-        {session?.user.role === "admin" && (
+        {can(session?.user.role ?? "", "administer") && (
           <SelectField
             name="showCost"
             label={t("models.form.showCost")}

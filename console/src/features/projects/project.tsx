@@ -1,7 +1,9 @@
 /** One project: its spend and budgets, what its keys did, its largest models, its errors and its latest events. */
+
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
+import { can } from "../../../../contract/admin/roles.ts";
 import type { Page as List, ProjectEntity, ShownBudget } from "../../../../contract/admin.ts";
 import { lazyComponent } from "../../api/chunks.ts";
 import { call } from "../../api/client.ts";
@@ -84,8 +86,8 @@ function ProjectParts({ project, range }: { project: ProjectEntity; range: Range
         <ProjectGroups project={project.id} time={time} dimension="model" />
         <ProjectGroups project={project.id} time={time} dimension="status" />
       </div>
-      {session?.user.role !== "viewer" && <ProjectKeys project={project.id} />}
-      {session?.user.role === "admin" && <Members project={project} />}
+      {can(session?.user.role ?? "", "develop") && <ProjectKeys project={project.id} />}
+      {can(session?.user.role ?? "", "administer") && <Members project={project} />}
       {session?.user.projects === null && <ProjectEvents project={project.id} />}
     </>
   );
