@@ -34,7 +34,7 @@ const { status } = spawnSync(
     ].map((name) => `--external=${name}`),
     `--outfile=${resolve(file)}`,
     "bin/executable.mjs",
-    "server/wiring/read-yaml-worker.ts",
+    "server/config/yaml/read-yaml-worker.ts",
     "server/storage/sqlite/ledger-query-worker.ts",
     "server/lib/vector-codec/numbers.wasm",
     "server/lib/vector-codec/decimals.wasm",

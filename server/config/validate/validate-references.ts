@@ -132,7 +132,10 @@ const isSet = (upstream: object, name: string): boolean =>
   (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;
 
 /** A folder that does not exist or has no model would fail at the first request. */
-const wrongFolder = ({ kind, ...options }: UpstreamRow, inspect: InspectFolder): Note[] =>
+export const wrongFolder = (
+  { kind, ...options }: { readonly kind: string },
+  inspect: InspectFolder,
+): Note[] =>
   kind === "local" && "path" in options && typeof options.path === "string"
     ? inspect(options.path).map((message) => ({ path: ["path"], message }))
     : [];

@@ -10,8 +10,8 @@ import type { ReadConfig } from "./read-yaml.ts";
 type ReadByThread = PackedYaml | Extract<ReadConfig, { readonly ok: false }>;
 
 const script = isExecutable
-  ? new URL("./server/wiring/read-yaml-worker.js", import.meta.url)
-  : new URL("../../wiring/read-yaml-worker.ts", import.meta.url);
+  ? new URL("./server/config/yaml/read-yaml-worker.js", import.meta.url)
+  : new URL("./read-yaml-worker.ts", import.meta.url);
 
 export async function readYamlInThread(options: ReadInThread): Promise<ReadByThread> {
   const { promise, resolve, reject } = Promise.withResolvers<ReadByThread>();

@@ -2,8 +2,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";
 import { runInSteps } from "../../lib/tasks.ts";
+import { originKey } from "../snapshot.ts";
+import { wrongFolder } from "../validate/validate-references.ts";
 import { unpackYaml } from "./packed-yaml.ts";
-import { aboutFile, describeProblems, type Problem } from "./problem.ts";
+import { aboutFile, describeProblems, keyOf, type Problem } from "./problem.ts";
 import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "./read-yaml.ts";
 import { readYamlInThread } from "./read-yaml-thread.ts";
 
@@ -68,8 +70,27 @@ export async function reloadYaml(
   if (text === inForce.text) return undefined;
   const read = await readYamlInThread({ ...options, text, file: path });
   if (!read.ok) throw new InvalidConfig(read.problems);
-  return runInSteps(unpackYaml(read, { text, inForce }));
+  const yaml = await runInSteps(unpackYaml(read, { text, inForce }));
+  const wrong = wrongFolders(yaml, inspectFolder);
+  if (wrong.length > 0) throw new InvalidConfig(wrong);
+  return yaml;
 }
+
+/** The thread does not look into the folders of local models. */
+const wrongFolders = (
+  { file, entries, raw }: YamlConfig,
+  inspectFolder: ReadYamlOptions["inspectFolder"] = () => [],
+): Problem[] =>
+  ((raw.upstreams ?? []) as readonly { readonly id: string; readonly kind: string }[]).flatMap(
+    (upstream, at) =>
+      wrongFolder(upstream, inspectFolder).map(({ path, message }) => ({
+        file,
+        line: entries.get(originKey("upstream", upstream.id))?.line ?? 0,
+        column: 1,
+        key: keyOf(["upstreams", at, ...path]),
+        message: String(message),
+      })),
+  );
 
 interface FileText {
   readonly text?: string;
