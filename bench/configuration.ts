@@ -3,7 +3,7 @@
  * 300 and 2,000 models with two targets each, and 10,000 API keys. Prints how long the start takes until `/readyz`
  * responds with 200, and the longest step of the thread that serves requests during each read and each change.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -180,8 +180,12 @@ async function measure(setup: Setup): Promise<void> {
     const model = await (await request("GET", `/admin/api/models/${id}`)).json();
     return (model as { prices: { parts: { from: number }[] }[] }).prices[0]?.parts[0]?.from ?? 0;
   };
-  const reloads = (): number =>
-    readFileSync(join(own, "log.jsonl"), "utf8").split('"config-reloaded"').length;
+  /** The line of the log about the last reload. */
+  const lastReload = (): string | undefined =>
+    gateway.process
+      .errorOutput()
+      .split("\n")
+      .findLast((line) => line.includes('"config-reloaded"'));
   let created = 0;
   let price = 0.02;
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -220,9 +224,9 @@ async function measure(setup: Setup): Promise<void> {
     },
     "reload of the file": async () => {
       price += 0.001;
-      const before = reloads();
+      const before = lastReload();
       writeFileSync(path, yamlOf(setup, price));
-      while (reloads() === before) await Bun.sleep(50);
+      while (lastReload() === before) await Bun.sleep(50);
     },
   };
   await request("POST", "/admin/api/projects", { name: "own" });

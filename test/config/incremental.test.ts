@@ -13,8 +13,9 @@ import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import type { Key } from "../../server/config/snapshot.ts";
 import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 import { StoredConfigReader } from "../../server/config/sources/stored-config.ts";
-import { packYaml, unpackYaml } from "../../server/config/yaml/packed-yaml.ts";
+import { packYaml } from "../../server/config/yaml/pack-yaml.ts";
 import { readConfig, type YamlConfig } from "../../server/config/yaml/read-yaml.ts";
+import { unpackYaml } from "../../server/config/yaml/unpack-yaml.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 import {
@@ -70,7 +71,7 @@ const entries = <T extends object>(name: string, ids: readonly string[], value: 
     fc.tuple(fc.constantFrom(...ids), value).map(([id, members]) => ({ [name]: id, ...members })),
     { maxLength: 2, selector: (entry) => (entry as Record<string, unknown>)[name] },
   );
-const file: fc.Arbitrary<File> = fc.record(
+const anyFile: fc.Arbitrary<File> = fc.record(
   {
     upstreams: entries("id", upstreamIds, upstream),
     models: entries("id", modelIds, model),
@@ -105,20 +106,30 @@ type Change =
 const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 5, arbitrary: put.map((values) => ({ put: values })) },
   { weight: 2, arbitrary: put.map(([kind, id]) => ({ remove: [kind, id] as const })) },
-  { weight: 2, arbitrary: file.map((changed) => ({ file: changed })) },
+  { weight: 2, arbitrary: anyFile.map((changed) => ({ file: changed })) },
   { weight: 2, arbitrary: key.map((changed) => ({ key: changed })) },
 );
 
 const environment = fromEnvironment({ OPENAI_API_KEY: "sk-env", MISTRAL_API_KEY: "k" }, 0);
 
+const provisioned = environment.upstreams;
+const file = "vexel.yaml";
+
+/** JSON is YAML. In lines, so that entries move. */
+const textOf = (changed: File): string => JSON.stringify(changed, null, 1);
+
 const readFile = (changed: File) =>
-  readConfig({
-    // JSON is YAML. One entry in each line, so that lines move.
-    text: JSON.stringify(changed, null, 1),
-    file: "vexel.yaml",
-    env: {},
-    provisioned: environment.upstreams,
-  });
+  readConfig({ text: textOf(changed), file, env: {}, provisioned });
+
+const asRead = (read: ReturnType<typeof readFile>): YamlConfig | undefined =>
+  read.ok ? read : undefined;
+
+/** As a running gateway reads it. Undefined: it is invalid. */
+function reload(changed: File, inForce: YamlConfig): YamlConfig | undefined {
+  const text = textOf(changed);
+  const packed = packYaml(text, {});
+  return packed && composeAtOnce(unpackYaml(packed, { file, text, inForce, provisioned }));
+}
 
 const keyOf = ({
   at,
@@ -171,14 +182,10 @@ async function holds(store: ConfigEntityStore, program: readonly Change[]): Prom
       storedKeys = storedKeys.withChanges([changed]);
     } else {
       const read = readFile(each.file);
+      const applied: YamlConfig | undefined = yaml ? reload(each.file, yaml) : asRead(read);
       // An invalid file changes nothing.
-      if (!read.ok) continue;
-      const unpacked: YamlConfig = yaml
-        ? composeAtOnce(unpackYaml(packYaml(read), { text: read.text, inForce: yaml }))
-        : read;
-      const { entries: ofFile, config, raw } = read;
-      expect(unpacked).toEqual({ ...unpacked, entries: ofFile, config, raw });
-      yaml = unpacked;
+      expect(applied).toEqual(asRead(read));
+      yaml = applied ?? yaml;
     }
     if (!yaml) continue;
     const options = { version: 1, now: 0 };
@@ -261,10 +268,9 @@ test("a change builds only what depends on it again", () => {
   const before = compose(read);
   const raw = structuredClone(read.raw) as { upstreams: { apiKey: string }[] };
   raw.upstreams[0]!.apiKey = "another";
-  const changed = readFile(raw as File);
-  if (!changed.ok) throw new Error("the changed file is valid");
-  const text = changed.text;
-  const after = compose(composeAtOnce(unpackYaml(packYaml(changed), { text, inForce: read })));
+  const changed = reload(raw as File, read);
+  if (!changed) throw new Error("the changed file is valid");
+  const after = compose(changed);
   expect(after.models.get("a")).not.toBe(before.models.get("a")!);
   expect(after.models.get("b")).toBe(before.models.get("b")!);
   expect(after.models.get("vexel-sketch")).toBe(before.models.get("vexel-sketch")!);

@@ -88,14 +88,6 @@ export function validateEntry<List extends keyof ConfigRows>(
   return note ? { note } : { row: asUpstream(row) as ConfigRows[List] };
 }
 
-/** A key without a value counts as absent. `depth`: how deeply the schema is nested. */
-export function withoutNulls(value: unknown, depth: number): unknown {
-  if (depth === 0 || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((entry) => withoutNulls(entry, depth - 1));
-  const kept = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member, depth - 1)]));
-}
-
 export function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
   const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, limits, ...options } = row;
   return {

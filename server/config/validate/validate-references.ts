@@ -19,16 +19,27 @@ type Show = (text: string) => string;
 /** Returns the problems of a local model's folder. */
 export type InspectFolder = (path: string) => readonly string[];
 
-export function validateReferences(
+export function validateReferences(...given: Parameters<typeof referenceProblems>): Note[] {
+  const steps = referenceProblems(...given);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+const modelsOfStep = 200;
+
+/** In steps. */
+export function* referenceProblems(
   file: ConfigFile,
   provisioned: readonly ProvisionedUpstream[],
   show: Show,
   inspect: InspectFolder,
-): Note[] {
+): Generator<void, Note[]> {
   const kindOf = new Map(provisioned.map(({ upstream: { id, kind } }) => [id, kind]));
   for (const { id, kind } of file.upstreams) kindOf.set(id, kind);
   const { upstreams, models, keys, projects, webhooks, alerts } = file;
-  return [
+  const notes = [
     ...duplicates("upstreams", "id", upstreams, show),
     ...duplicates("models", "id", models, show),
     ...duplicates("keys", "name", keys, show),
@@ -38,9 +49,13 @@ export function validateReferences(
     ...duplicates("webhooks", "url", webhooks, () => "it"),
     ...duplicates("alerts", "name", alerts, show),
     ...upstreams.flatMap((row, at) => under("upstreams", at, upstreamProblems(row, inspect))),
-    ...models.flatMap((row, at) => under("models", at, modelProblems(row, kindOf, show))),
-    ...wrongDefaults(file, provisioned, file.models, show),
   ];
+  for (const [at, row] of models.entries()) {
+    if (at % modelsOfStep === 0) yield;
+    notes.push(...under("models", at, modelProblems(row, kindOf, show)));
+  }
+  yield;
+  return [...notes, ...wrongDefaults(file, provisioned, models, show)];
 }
 
 const under = (list: string, at: number, notes: readonly Note[]): Note[] =>
@@ -132,10 +147,7 @@ const isSet = (upstream: object, name: string): boolean =>
   (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;
 
 /** A folder that does not exist or has no model would fail at the first request. */
-export const wrongFolder = (
-  { kind, ...options }: { readonly kind: string },
-  inspect: InspectFolder,
-): Note[] =>
+const wrongFolder = ({ kind, ...options }: UpstreamRow, inspect: InspectFolder): Note[] =>
   kind === "local" && "path" in options && typeof options.path === "string"
     ? inspect(options.path).map((message) => ({ path: ["path"], message }))
     : [];

@@ -1,28 +1,43 @@
 /**
- * Reads `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds. The thread ends after one
- * file: changes are rare.
+ * Parses `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds, and collects its problems
+ * there. The thread ends after one file: changes are rare.
  */
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { isExecutable } from "../../lib/executable.ts";
-import type { PackedYaml, ReadInThread } from "./packed-yaml.ts";
-import type { ReadConfig } from "./read-yaml.ts";
-
-type ReadByThread = PackedYaml | Extract<ReadConfig, { readonly ok: false }>;
+import type { FileInThread, PackedYaml, ProblemOptions } from "./pack-yaml.ts";
+import type { Problem } from "./problem.ts";
 
 const script = isExecutable
   ? new URL("./server/config/yaml/read-yaml-worker.js", import.meta.url)
   : new URL("./read-yaml-worker.ts", import.meta.url);
 
-export async function readYamlInThread(options: ReadInThread): Promise<ReadByThread> {
-  const { promise, resolve, reject } = Promise.withResolvers<ReadByThread>();
-  const worker = new Worker(script, { workerData: options });
-  worker.unref();
-  worker.on("message", resolve);
-  worker.on("error", reject);
-  worker.on("exit", () => reject(new Error("the thread that reads the file has ended")));
-  try {
-    return await promise;
-  } finally {
-    void worker.terminate();
+export class YamlThread {
+  readonly #worker: Worker;
+
+  constructor(file: FileInThread) {
+    this.#worker = new Worker(script, { workerData: file });
+    this.#worker.unref();
+  }
+
+  /** Called once. Undefined: the file is invalid. */
+  async parsed(): Promise<PackedYaml | undefined> {
+    return (await this.#response()) as PackedYaml | undefined;
+  }
+
+  /** Called once, after `parsed`: all problems of the file. */
+  async problems(options: ProblemOptions): Promise<readonly Problem[]> {
+    this.#worker.postMessage(options);
+    return (await this.#response()) as readonly Problem[];
+  }
+
+  /** Rejects with an exception of the thread. */
+  async #response(): Promise<unknown> {
+    const [message] = (await once(this.#worker, "message")) as [unknown];
+    return message;
+  }
+
+  [Symbol.dispose](): void {
+    void this.#worker.terminate();
   }
 }

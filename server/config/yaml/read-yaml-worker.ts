@@ -1,7 +1,13 @@
 /** Worker thread that reads `vexel.yaml` once. See `read-yaml-thread.ts`. */
 import { parentPort, workerData } from "node:worker_threads";
-import { packYaml, type ReadInThread } from "./packed-yaml.ts";
-import { readConfig } from "./read-yaml.ts";
+import { type FileInThread, type ProblemOptions, packYaml } from "./pack-yaml.ts";
 
-const read = readConfig(workerData as ReadInThread);
-parentPort?.postMessage(read.ok ? packYaml(read) : read);
+const { text, env } = workerData as FileInThread;
+
+parentPort?.once("message", async (options: ProblemOptions) => {
+  // Loaded on demand: the schemas take longer to load than most files to parse.
+  const { readConfig } = await import("./read-yaml.ts");
+  const read = readConfig({ ...options, text, env });
+  parentPort?.postMessage(read.ok ? [] : read.problems);
+});
+parentPort?.postMessage(packYaml(text, env));

@@ -7,9 +7,9 @@ import {
   type Config,
   type ValidationOptions,
   validateConfig,
-  withoutNulls,
 } from "../validate/validate-config.ts";
 import { webhookId } from "../validate/webhooks.ts";
+import { fileDepth, listsOfFile, withoutNulls } from "./file-lists.ts";
 import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
 
@@ -52,16 +52,6 @@ export function fileEntryOf(kind: OriginKind, raw: JsonObject, line: number): Fi
   return { kind, id, line, raw };
 }
 
-/** The lists of the file, by the kind of their entries. */
-export const listsOfFile = {
-  upstream: "upstreams",
-  model: "models",
-  project: "projects",
-  webhook: "webhooks",
-  alert: "alerts",
-  key: "keys",
-} as const satisfies Record<OriginKind, string>;
-
 export type ReadConfig = YamlConfig | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const maxProblems = 100;
@@ -69,7 +59,7 @@ const maxProblems = 100;
 export function readConfig({ text, file, env, ...options }: ReadOptions): ReadConfig {
   const parsed = parseYaml(text, env);
   if (parsed.raw === undefined) return refuse(parsed.notes, file, parsed);
-  const raw = withoutNulls(parsed.raw, 6);
+  const raw = withoutNulls(parsed.raw, fileDepth);
   const { config, notes: all } = validateConfig(raw, { ...options, show: parsed.show });
   // An unset variable leaves an empty value; that it is empty is not reported as a second problem.
   const unset = new Set(parsed.notes.map(({ path }) => keyOf(path)));

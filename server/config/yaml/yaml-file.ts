@@ -2,12 +2,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";
 import { runInSteps } from "../../lib/tasks.ts";
-import { originKey } from "../snapshot.ts";
-import { wrongFolder } from "../validate/validate-references.ts";
-import { unpackYaml } from "./packed-yaml.ts";
-import { aboutFile, describeProblems, keyOf, type Problem } from "./problem.ts";
+import { aboutFile, describeProblems, type Problem } from "./problem.ts";
 import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "./read-yaml.ts";
-import { readYamlInThread } from "./read-yaml-thread.ts";
+import { YamlThread } from "./read-yaml-thread.ts";
+import { unpackYaml } from "./unpack-yaml.ts";
 
 interface ReadYamlOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;
@@ -54,7 +52,7 @@ export function loadYaml(options: ReadYamlOptions): YamlConfig {
 
 /** Reads the file again, in a thread. Undefined: it is as the one in force. Rejects with InvalidConfig. */
 export async function reloadYaml(
-  { path, namedBy, inspectFolder, ...options }: ReadYamlOptions,
+  { path, namedBy, ...options }: ReadYamlOptions,
   inForce: YamlConfig,
 ): Promise<YamlConfig | undefined> {
   const file = fileText(path);
@@ -68,29 +66,21 @@ export async function reloadYaml(
   const problem = unreadable(file, path, namedBy);
   if (problem) throw new InvalidConfig([problem]);
   if (text === inForce.text) return undefined;
-  const read = await readYamlInThread({ ...options, text, file: path });
-  if (!read.ok) throw new InvalidConfig(read.problems);
-  const yaml = await runInSteps(unpackYaml(read, { text, inForce }));
-  const wrong = wrongFolders(yaml, inspectFolder);
-  if (wrong.length > 0) throw new InvalidConfig(wrong);
-  return yaml;
+  using thread = new YamlThread({ text, env: options.env });
+  const packed = await thread.parsed();
+  const unpacked =
+    packed && (await runInSteps(unpackYaml(packed, { ...options, file: path, text, inForce })));
+  if (unpacked) return unpacked;
+  const problems = await thread.problems({ file: path, provisioned: options.provisioned ?? [] });
+  if (problems.length > 0) throw new InvalidConfig(problems);
+  // Only the folder of a local model is not known to the thread.
+  throw new InvalidConfig(problemsIn(text, { ...options, file: path }));
 }
 
-/** The thread does not look into the folders of local models. */
-const wrongFolders = (
-  { file, entries, raw }: YamlConfig,
-  inspectFolder: ReadYamlOptions["inspectFolder"] = () => [],
-): Problem[] =>
-  ((raw.upstreams ?? []) as readonly { readonly id: string; readonly kind: string }[]).flatMap(
-    (upstream, at) =>
-      wrongFolder(upstream, inspectFolder).map(({ path, message }) => ({
-        file,
-        line: entries.get(originKey("upstream", upstream.id))?.line ?? 0,
-        column: 1,
-        key: keyOf(["upstreams", at, ...path]),
-        message: String(message),
-      })),
-  );
+function problemsIn(text: string, options: Omit<ReadOptions, "text">): readonly Problem[] {
+  const read = readConfig({ ...options, text });
+  return read.ok ? [aboutFile(options.file, "is invalid")] : read.problems;
+}
 
 interface FileText {
   readonly text?: string;
