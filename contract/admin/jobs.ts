@@ -45,6 +45,13 @@ export const shownJobSchema = z
       .nullable()
       .describe("An estimate by this rate. `null`: unknown, or the job does not run."),
     error: z.string().nullable().describe("Why the whole job failed."),
+    waiting: z
+      .strictObject({ code: z.string(), message: z.string(), next_attempt_at: z.string() })
+      .nullable()
+      .describe("The last error, and when the next attempt begins. `null`: it does not wait."),
+    line_errors: z
+      .array(z.strictObject({ code: z.string(), message: z.string(), count: z.number() }))
+      .describe("The three most frequent errors of its lines, each with the message of one line."),
     has_output: z.boolean(),
     has_errors: z.boolean(),
   })

@@ -1,14 +1,13 @@
 /** /v1/batches: create, list, get and cancel. */
 import { z } from "zod";
 import { ownerOf } from "../auth/owner.ts";
-import { type Batches, showBatch } from "../batches/batches.ts";
-import type { BatchEndpoint } from "../batches/stored-batch.ts";
-import { batchDataOf, batchEndpoints } from "../batches/stored-batch.ts";
+import type { BatchEndpoint } from "../batches/batches.ts";
+import { type Batches, batchDataOf, batchEndpoints, showBatch } from "../batches/batches.ts";
 import { bodyWithoutNulls, validate } from "../http/read-body.ts";
 import { decodePathSegment, json } from "../http/route.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { StoredJob } from "../jobs/jobs.ts";
-import { maxBytesOfJobs } from "../jobs/listed-bytes.ts";
+import { maxBytesOfJobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest } from "../request/http-types.ts";

@@ -1,6 +1,6 @@
 /** Checks the body of a line of a batch as its endpoint would: parameters, and the model that the API key may use. */
 import { defaultModel, resolveModel } from "../auth/authenticate.ts";
-import type { BatchOperation } from "../batches/stored-batch.ts";
+import type { BatchOperation } from "../batches/batches.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { itemsOf } from "../embeddings/split.ts";
 import { bodyWithoutNulls } from "../http/read-body.ts";

@@ -64,6 +64,13 @@ const uploadPartResponse = z.object({
 
 const time = seconds.nullable();
 
+const waiting = z
+  .object({ code: z.string(), message: z.string(), next_attempt_at: seconds })
+  .nullable()
+  .describe(
+    "The last error of the job, and when the next attempt begins. `null`: it does not wait.",
+  );
+
 const batchResponse = z.object({
   id: z.string(),
   object: z.literal("batch"),
@@ -126,6 +133,7 @@ const batchResponse = z.object({
       .object({ actual: z.number(), now: z.number().nullable() })
       .nullable()
       .describe("In US dollars, as charged, and without the discount of the vendor's batches."),
+    waiting,
   }),
 });
 
@@ -171,6 +179,7 @@ export const imageJobResponse = z.object({
       status_code: z.int(),
     })
     .nullable(),
+  waiting,
   metadata: z.record(z.string(), z.string()),
   headers: z
     .record(z.string(), z.string())

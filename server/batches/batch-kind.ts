@@ -3,22 +3,15 @@
  * error file.
  */
 import type { ClientFiles } from "../files/client-files.ts";
-import {
-  JobFailure,
-  type JobKind,
-  type JobResults,
-  jobErrorOf,
-  type SegmentKind,
-} from "../jobs/job-kind.ts";
+import { type JobKind, jobErrorOf, type SegmentKind } from "../jobs/job-kind.ts";
 import { linePaths } from "../jobs/line-request.ts";
 import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { ClaimedRange, JobData, JobError, StoredJob } from "../storage/sql/stored-job.ts";
+import type { ClaimedRange, JobError, StoredJob } from "../storage/sql/stored-job.ts";
+import { type BatchData, batchDataOf } from "./batches.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
-import { parseLine } from "./parse-line.ts";
-import { readLines } from "./read-lines.ts";
-import { type BatchData, batchDataOf } from "./stored-batch.ts";
+import { parseLine, readLines } from "./read-lines.ts";
 import {
   type BatchLimits,
   lineLimitsOf,
@@ -85,23 +78,27 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
         check: checkerOf(job, operation),
         turns: byteTurns.steps(job.owner),
       });
-      if ("errors" in result) throw invalidInput(data, result.errors);
+      if ("errors" in result) return invalidInput(data, result.errors);
       const { ranges, model } = result;
       // Every line fails: nothing is sent to a vendor.
       if (result.validLines === 0) return { ranges, data: { ...data, execution: "now" } };
       const chosen = options.chooseExecution(job, result);
-      if ("refusal" in chosen) throw noVendorBatch(data, chosen.refusal);
+      if ("refusal" in chosen) return noVendorBatch(data, chosen.refusal);
       const { execution, estimate } = chosen;
       const checked = { ...data, ...(model !== undefined && { model }), execution, estimate };
       if (chosen.execution === "now") return { ranges, data: checked };
       const { upstream, model: name } = chosen.target;
       const vendorTarget = { upstream: upstream.id, model: name };
-      return { ranges: joinRanges(ranges, chosen.limits), data: { ...checked, vendorTarget } };
+      const planned = joinRanges(ranges, chosen.limits).map((range) => ({
+        ...range,
+        phase: "planned" as const,
+      }));
+      return { ranges: planned, data: { ...checked, vendorTarget } };
     },
-    lines: (range, record) => {
-      const plain = () => linesOf(range, options);
-      const { vendorTarget } = batchDataOf(range.job);
-      return vendorTarget ? options.vendorLines.linesOf(range, plain, record) : plain();
+    open: async (held) => {
+      const plain = () => linesOf(held.range, options);
+      const isForVendor = held.range.phase !== "lines";
+      return isForVendor ? options.vendorLines.open(held, plain) : { lines: plain() };
     },
     merge: (lines) => mergeLines(lines, options.mayMerge),
     format: (line, result) => {
@@ -126,7 +123,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       };
       // The results are files now, and count as files.
       const end = { data, bytes: 0 };
-      const failure = await vendorFailure(job, results);
+      const failure = vendorFailure(job);
       if (failure) return { ...end, status: "failed", error: failure };
       return { ...end, status: job.ending ?? "completed", error: job.error };
     },
@@ -153,19 +150,10 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
 }
 
 /** Why the vendor ran no line at all. Undefined: it ran some, or the lines ran now. */
-async function vendorFailure(job: StoredJob, results: JobResults): Promise<JobError | undefined> {
-  const { vendorTarget } = batchDataOf(job);
-  if (!vendorTarget || job.ending || job.completed > 0 || job.failed === 0) return undefined;
-  let text = "";
-  for await (const chunk of results.read("error")) {
-    text += Buffer.from(chunk).toString();
-    if (text.includes("\n")) break;
-  }
-  const { error } = JSON.parse(text.split("\n", 1)[0] ?? "") as {
-    readonly error: { readonly code: string; readonly message: string } | null;
-  };
-  if (error?.code !== "vendor_batch_failed") return undefined;
-  return jobErrorOf(new GatewayError("vendor_batch_failed", error.message));
+function vendorFailure(job: StoredJob): JobError | undefined {
+  const [first] = job.lineErrors;
+  if (job.ending || job.completed > 0 || first?.code !== "vendor_batch_failed") return undefined;
+  return jobErrorOf(new GatewayError("vendor_batch_failed", first.message));
 }
 
 /** Throws GatewayError if the file was deleted, or if the storage is not available at the moment. */
@@ -179,7 +167,7 @@ async function inputOf(files: BatchKindOptions["files"], { inputFileId }: BatchD
   );
 }
 
-const noVendorBatch = (data: BatchData, reason: string): JobFailure =>
+const noVendorBatch = (data: BatchData, reason: string) =>
   invalidInput(data, [
     {
       code: "vendor_batch_unavailable",
@@ -189,18 +177,16 @@ const noVendorBatch = (data: BatchData, reason: string): JobFailure =>
     },
   ]);
 
-function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>): JobFailure {
+function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>) {
   const [first] = errors;
-  return new JobFailure(
-    {
-      message: first?.message ?? "",
-      type: "invalid_request_error",
-      param: first?.param ?? null,
-      code: first?.code ?? null,
-      status_code: 400,
-    },
-    { ...data, errors } satisfies JobData,
-  );
+  const failure: JobError = {
+    message: first?.message ?? "",
+    type: "invalid_request_error",
+    param: first?.param ?? null,
+    code: first?.code ?? null,
+    status_code: 400,
+  };
+  return { failure, data: { ...data, errors } };
 }
 
 /**

@@ -1,14 +1,77 @@
-/** The batches of clients: creation, and how a batch is shown, in OpenAI's form. */
+/** The batches of clients: what is stored of a batch, its creation, and how it is shown, in OpenAI's form. */
 import { batchExecutions } from "../../contract/admin/constants.ts";
 import type { ClientFiles } from "../files/client-files.ts";
-import { type FindWebhook, webhookOf } from "../jobs/job-events.ts";
-import { checkMetadata } from "../jobs/job-metadata.ts";
-import type { Jobs, StoredJob } from "../jobs/jobs.ts";
+import {
+  checkMetadata,
+  type FindWebhook,
+  type JobWebhook,
+  webhookOf,
+} from "../jobs/job-metadata.ts";
+import { type Jobs, jobNotFound } from "../jobs/jobs.ts";
+import { showWaiting } from "../jobs/show-image-job.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { newId } from "../lib/new-id.ts";
 import { quotedList } from "../lib/quoted-list.ts";
-import type { JobPage } from "../storage/sql/stored-job.ts";
-import { type BatchData, type BatchEndpoint, batchDataOf, batchEndpoints } from "./stored-batch.ts";
+import type { JobPage, StoredJob } from "../storage/sql/stored-job.ts";
+
+/** OpenAI's error of a line of the input file. */
+export interface BatchError {
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+  readonly line: number | null;
+}
+
+export interface BatchUsage {
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+}
+
+export interface BatchData extends JobWebhook {
+  readonly inputFileId: string;
+  readonly operation: BatchOperation;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** When the output files expire, in seconds after their creation. Null: the default. */
+  readonly outputSeconds: number | null;
+  /** The base URL of image links. */
+  readonly publicUrl: string;
+  /** Where the lines run. Absent: as the model is configured, which is not known before the input is checked. */
+  readonly execution?: BatchExecution;
+  /** The upstream whose batches run the lines, and its own name for the model. Absent: the lines run now. */
+  readonly vendorTarget?: { readonly upstream: string; readonly model: string };
+  /** Of valid lines. Absent: the input is not checked yet, or no line is valid. */
+  readonly estimate?: EstimatedCost;
+  /** The model of all valid lines. Absent: it is not known yet, or there are several, or none. */
+  readonly model?: string;
+  /** Why the input file is invalid. */
+  readonly errors?: readonly BatchError[];
+  readonly outputFileId?: string;
+  readonly errorFileId?: string;
+  readonly usage?: BatchUsage;
+  readonly [name: string]: unknown;
+}
+
+/** `now`: as requests of this gateway. `vendor`: in batches of the vendor. `cheapest`: there if that costs less. */
+export type BatchExecution = (typeof batchExecutions)[number];
+
+/** In US dollars, without cached inputs being considered. Null: a price is not known, or there are no batches. */
+export interface EstimatedCost {
+  readonly now: number | null;
+  readonly vendor: number | null;
+}
+
+export const batchEndpoints = {
+  "/v1/embeddings": "embeddings",
+  "/v1/images/generations": "generations",
+  "/v1/images/edits": "edits",
+} as const;
+
+export type BatchEndpoint = keyof typeof batchEndpoints;
+export type BatchOperation = (typeof batchEndpoints)[BatchEndpoint];
+
+export const batchDataOf = ({ data }: Pick<StoredJob, "data">): BatchData => data as BatchData;
 
 interface BatchesOptions {
   readonly jobs: Jobs;
@@ -38,14 +101,8 @@ const windowMs = 24 * 3_600_000;
 export function createBatches({ jobs, files, findWebhook, maxBytes, now }: BatchesOptions) {
   const find = async (owner: string, id: string): Promise<StoredJob> => {
     // An image job is not a batch.
-    if (!id.startsWith("batch_")) throw notFound(id);
-    try {
-      return await jobs.find(owner, id);
-    } catch (error) {
-      throw error instanceof GatewayError && error.kind === "object_not_found"
-        ? notFound(id)
-        : error;
-    }
+    if (!id.startsWith("batch_")) throw jobNotFound(id, object);
+    return jobs.find(owner, id, object);
   };
   return {
     find,
@@ -131,15 +188,12 @@ export function showBatch(job: StoredJob, showsCost: boolean) {
   };
 }
 
-/** Where the lines run, and what they cost: estimated before, and as charged. In US dollars. */
-const vexelOf = (
-  { cost, listCost }: StoredJob,
-  { execution, estimate }: BatchData,
-  showsCost: boolean,
-) => ({
+/** Where the lines run, what they cost (estimated before, and as charged, in US dollars), and what they wait for. */
+const vexelOf = (job: StoredJob, { execution, estimate }: BatchData, showsCost: boolean) => ({
   batch: execution ?? null,
   estimated_cost: (showsCost && estimate) || null,
-  cost: showsCost && cost !== null ? { actual: cost, now: listCost } : null,
+  cost: showsCost && job.cost !== null ? { actual: job.cost, now: job.listCost } : null,
+  waiting: showWaiting(job),
 });
 
 /** The client's choice. Absent: the model is configured with one. Throws GatewayError. */
@@ -180,10 +234,8 @@ const usageOf = ({ usage }: BatchData) =>
       }
     : null;
 
-const notFound = (id: string): GatewayError =>
-  new GatewayError("object_not_found", `No such Batch object: ${id.slice(0, 100)}`, {
-    param: "id",
-  });
+/** As OpenAI names it in the error of an unknown id. */
+const object = "Batch object";
 
 const invalidFile = (problem: string): GatewayError =>
   new GatewayError("invalid_value", `Invalid 'input_file_id': ${problem}.`, {

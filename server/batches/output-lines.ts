@@ -2,7 +2,7 @@
 
 import { type LineResult, withoutCost } from "../jobs/job-kind.ts";
 import { type BorrowedBytes, copyOf, joinCopies } from "../lib/borrowed-bytes.ts";
-import type { BatchUsage } from "./stored-batch.ts";
+import type { BatchUsage } from "./batches.ts";
 
 const lineFeed = 10;
 const carriageReturn = 13;

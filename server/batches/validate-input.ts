@@ -5,9 +5,8 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Turns } from "../lib/turns.ts";
-import { LineError, parseLine } from "./parse-line.ts";
-import { type InputLine, type LineLimits, readLines } from "./read-lines.ts";
-import type { BatchError } from "./stored-batch.ts";
+import type { BatchError } from "./batches.ts";
+import { type InputLine, LineError, type LineLimits, parseLine, readLines } from "./read-lines.ts";
 import type { SizedRange } from "./vendor/choose-execution.ts";
 
 export interface BatchLimits extends Omit<LineLimits, "maxBlankLines"> {

@@ -1,6 +1,11 @@
-/** Groups the lines of a range: embedding lines that run concurrently, or one image line. */
+/**
+ * Groups the lines of a range: embedding lines that run concurrently, or one image line. Splits the response to lines
+ * that were sent as one request, and joins the small chunks of results.
+ */
+import { copyOf } from "../lib/borrowed-bytes.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
 import { jsonLength } from "../lib/large-json.ts";
-import type { JobLine } from "./job-kind.ts";
+import { chunksOf, type JobLine, type LineResult } from "./job-kind.ts";
 
 /** The most lines that run concurrently, and the most inputs that they have together: their results are in memory. */
 const maxLines = 128;
@@ -36,4 +41,46 @@ function inputsOf({ operation, body }: JobLine): number {
   const input =
     typeof body === "object" && body !== null && "input" in body ? body.input : undefined;
   return Array.isArray(input) ? input.length : 1;
+}
+
+/** Undefined: the request failed, and each line is sent by itself. */
+export async function resultsOfLines(
+  result: LineResult,
+  lines: number,
+): Promise<readonly LineResult[] | undefined> {
+  // The key was revoked, or the job ends: this holds for each line.
+  if (result.kind === "none") return Array.from({ length: lines }, () => result);
+  const bodies: Uint8Array[] = [];
+  for await (const chunk of chunksOf(result.body)) bodies.push(copyOf(chunk));
+  await result.close();
+  if (!isSuccessful(result)) return undefined;
+  if (bodies.length !== lines)
+    throw new GatewayError("internal", `${lines} merged lines have ${bodies.length} responses.`);
+  const { kind, status, requestId, headers } = result;
+  const close = async (): Promise<void> => undefined;
+  return bodies.map((body) => ({ kind, status, requestId, headers, body, close }));
+}
+
+export const isSuccessful = (result: LineResult): boolean =>
+  result.kind === "response" && result.status >= 200 && result.status <= 299;
+
+/** Chunks are joined up to this size. */
+const joinedBytes = 256 * 1024;
+
+/** So that few chunks are written. Large ones are kept: their copy would take milliseconds. */
+export function joinSmall(chunks: readonly Uint8Array[]): Uint8Array[] {
+  const groups: Uint8Array[][] = [];
+  let bytes = 0;
+  for (const chunk of chunks) {
+    bytes += chunk.length;
+    const last = groups.at(-1);
+    if (last && bytes <= joinedBytes) last.push(chunk);
+    else {
+      groups.push([chunk]);
+      bytes = chunk.length;
+    }
+  }
+  return groups.map(([first, ...others]) =>
+    others.length === 0 && first ? first : Buffer.concat([first as Uint8Array, ...others]),
+  );
 }

@@ -14,7 +14,11 @@ import type { Caller, PermittedModel } from "../request/caller.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
-import type { RangeReservation, ReservedRange } from "../storage/sql/stored-job.ts";
+import type {
+  LineReservation,
+  RangeReservation,
+  ReservedRange,
+} from "../storage/sql/stored-job.ts";
 import type { JobLine } from "./job-kind.ts";
 
 interface JobBudgetOptions {
@@ -99,7 +103,10 @@ export function createJobBudget(options: JobBudgetOptions) {
       return record.reservation;
     },
     /** This process has charged a line of the range. */
-    onCharged: ({ job, number }: ChargedRange, reserved: RangeReservation): void => {
+    onCharged: (
+      { job, number }: { readonly job: { readonly id: string }; readonly number: number },
+      reserved: RangeReservation,
+    ) => {
       charged.set(idOf(job.id, number), reserved);
       if (isChanged) return;
       isChanged = true;
@@ -116,14 +123,50 @@ export function createJobBudget(options: JobBudgetOptions) {
 /** How long the reservation of a line may stand beside its charge. */
 const chargedMs = 100;
 
-interface ChargedRange {
-  readonly job: { readonly id: string };
-  readonly number: number;
-}
-
 const idOf = (jobId: string, number: number): string => `${jobId}-${number}`;
 
 const estimateOf = (dollars: number | null) => ({
   dollars: dollars ?? undefined,
   isCertain: dollars !== null,
 });
+
+/** Changes of a range that no line makes, such as another upload, count this many versions. */
+const changeVersions = 1_000_000;
+
+export const noReservation: RangeReservation = { version: 0, nanos: 0, labels: {} };
+
+export const labelsOf = (text: string | null): readonly string[] => text?.split("\t") ?? [];
+
+/** One more line is reserved. */
+export function withLine(
+  reserved: RangeReservation,
+  { nanos, labels }: LineReservation,
+): RangeReservation {
+  const sums = { ...reserved.labels };
+  for (const label of labelsOf(labels)) sums[label] = (sums[label] ?? 0) + nanos;
+  return { ...reserved, nanos: reserved.nanos + nanos, labels: sums };
+}
+
+/** One more line is charged, or ends without a charge. */
+export function withoutLine(
+  reserved: RangeReservation,
+  { nanos, labels }: LineReservation,
+): RangeReservation {
+  const sums = { ...reserved.labels };
+  for (const label of labelsOf(labels)) {
+    const left = (sums[label] ?? 0) - nanos;
+    if (left > 0) sums[label] = left;
+    else delete sums[label];
+  }
+  return {
+    version: reserved.version + 1,
+    nanos: Math.max(0, reserved.nanos - nanos),
+    labels: sums,
+  };
+}
+
+/** It replaces what the range has reserved before. */
+export const replacing = (
+  before: RangeReservation | null,
+  next: RangeReservation,
+): RangeReservation => ({ ...next, version: (before?.version ?? 0) + changeVersions });

@@ -9,10 +9,12 @@ import type {
   JobError,
   JobKindName,
   JobStatus,
+  LastError,
   LineReservation,
   NewRange,
-  RangeReservation,
+  RangeState,
   StoredJob,
+  Wait,
 } from "../storage/sql/stored-job.ts";
 import type { EditQuery, GenerationQuery } from "../upstream/contract.ts";
 
@@ -63,6 +65,8 @@ export type LineResult =
       readonly requestId: string;
       /** The headers of the response that say how it was made: `vexel-adapted`, `vexel-dropped` and others. */
       readonly headers: Readonly<Record<string, string>>;
+      /** What the request pipeline says about a response that is an error. */
+      readonly error?: LastError | undefined;
       /** The JSON body. May be read again until `close`, if it could not be stored. */
       readonly body: AsyncIterable<BorrowedBytes> | Uint8Array;
       /** The result is stored, or given up. */
@@ -70,6 +74,28 @@ export type LineResult =
     }
   /** The line never ran, or its response is lost. */
   | { readonly kind: "none"; readonly error: GatewayError };
+
+/** How a process is done with a range that it has claimed. */
+export type RangeEnd =
+  /** All of its lines have a result. */
+  | { readonly kind: "done" }
+  /** Its line goes on later: the gateway stops, the job is paused, or another process has the range. */
+  | { readonly kind: "stopped" }
+  /** It is claimed again later. `cause`: what is wrong with the database, for the log. */
+  | { readonly kind: "waits"; readonly wait: Wait; readonly cause?: unknown }
+  /** The job cannot continue. */
+  | { readonly kind: "failed"; readonly error: GatewayError };
+
+/** A range that this process has claimed. */
+export interface HeldRange {
+  /** With the changes that were recorded. */
+  readonly range: ClaimedRange;
+  /**
+   * Changes its row. False: another process has the range. Throws GatewayError if the database is not available.
+   * `reserved`: replaces what is reserved. Nothing is reserved for lines that no vendor is to run.
+   */
+  record(change: Partial<RangeState>): Promise<boolean>;
+}
 
 /** Where a result goes: lines with a status from 200 to 299 are output. */
 export type SegmentKind = "output" | "error";
@@ -91,6 +117,11 @@ export interface JobResults {
   read(kind: SegmentKind): AsyncIterable<Uint8Array>;
 }
 
+/** `failure`: the input is invalid, and nothing runs. `data`: what the job stores from now on. */
+type PreparedJob =
+  | { readonly ranges: readonly NewRange[]; readonly data?: JobData }
+  | { readonly failure: JobError; readonly data: JobData };
+
 export interface JobKind {
   readonly name: JobKindName;
   /** The most ranges that one process runs at the same time, of jobs of these endpoints together. */
@@ -98,17 +129,15 @@ export interface JobKind {
   /** Image jobs are interactive requests; lines of a batch wait behind them. */
   readonly priority: "interactive" | "batch";
   /**
-   * Reads and checks the input of a new job. Throws JobFailure: nothing runs. Absent: a job has its ranges when it is
-   * accepted. One without them was not accepted, and is deleted.
+   * Reads and checks the input of a new job. Absent: a job has its ranges when it is accepted. One without them was not
+   * accepted, and is deleted.
    */
-  prepare?(
-    job: StoredJob,
-  ): Promise<{ readonly ranges: readonly NewRange[]; readonly data?: JobData }>;
+  prepare?(job: StoredJob): Promise<PreparedJob>;
   /**
-   * The lines of a range that have not ended. Throws GatewayError if the input is gone: the job fails. Throws
-   * RangeWaits: the range is claimed again later.
+   * Takes the next steps of a range, until its lines that have not ended can run. Both throw GatewayError if the input is
+   * gone, and the job fails.
    */
-  lines(range: ClaimedRange, record: RecordVendorBatch): AsyncIterable<JobLine>;
+  open(held: HeldRange): Promise<{ readonly lines: AsyncIterable<JobLine> } | RangeEnd>;
   /** Merges embedding lines into requests with the inputs of several lines. Absent: each line is a request. */
   merge?(lines: readonly JobLine[]): readonly MergedLines[];
   /** One line of the results. The body of the result is read to its end. */
@@ -127,39 +156,6 @@ export interface JobKind {
 }
 
 /**
- * Records the batch of a vendor that runs the lines of the range, and what every process reserves for them. Null:
- * nothing. Absent: as before. Rejects if another process has the range.
- */
-export type RecordVendorBatch = (
-  vendorBatch: string,
-  reserved?: RangeReservation | null,
-) => Promise<void>;
-
-/** The lines of a range cannot run before `at`, in Unix milliseconds: the batch of a vendor runs them. */
-export class RangeWaits extends Error {
-  override readonly name = "RangeWaits";
-  readonly at: number;
-
-  constructor(at: number) {
-    super("The range waits.");
-    this.at = at;
-  }
-}
-
-/** A job whose input is invalid. `data`: what the job stores about it. */
-export class JobFailure extends Error {
-  override readonly name = "JobFailure";
-  readonly error: JobError;
-  readonly data: JobData | undefined;
-
-  constructor(error: JobError, data?: JobData) {
-    super(error.message);
-    this.error = error;
-    this.data = data;
-  }
-}
-
-/**
  * A job may be read with every API key of its project, and keys may not all see costs. The cost of merged lines is that
  * of all of them.
  */
@@ -173,6 +169,12 @@ export const jobErrorOf = (error: GatewayError): JobError => {
   const { message, type, param, code } = error.body.error;
   return { message, type, param, code, status_code: error.definition.status };
 };
+
+/** The same as rows show it, with the kind of the error. */
+export const lastErrorOf = ({ kind, message }: GatewayError): LastError => ({
+  code: kind,
+  message: message.slice(0, 500),
+});
 
 /** The chunks of a result. */
 export const chunksOf = (

@@ -2,6 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/timers.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
+import { maxPageBytes } from "../storage/sql/job-pages.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { PageRequest } from "../storage/sql/page.ts";
 import type {
@@ -11,8 +12,8 @@ import type {
   NewJob,
   StoredJob,
 } from "../storage/sql/stored-job.ts";
-import { type ImageResult, readImageResult } from "./image-result.ts";
-import type { JobControl } from "./job-control.ts";
+import { type ImageResult, readImageResult } from "./image-kind.ts";
+import type { JobControl } from "./line-attempts.ts";
 import { jobFolder, listSegments } from "./segments.ts";
 
 interface JobsOptions {
@@ -52,9 +53,9 @@ const maxSubmitMs = 150_000;
 export function createJobs(options: JobsOptions) {
   const { store, files, quotas, ttlMs, controls, wake, now } = options;
 
-  const find = async (owner: string, id: string): Promise<StoredJob> => {
+  const find = async (owner: string, id: string, object?: string): Promise<StoredJob> => {
     const job = await store.find(owner, id);
-    if (!job) throw jobNotFound(id);
+    if (!job) throw jobNotFound(id, object);
     return job;
   };
 
@@ -146,8 +147,8 @@ const stillSubmitted = (): GatewayError =>
     { notSent: true, retryAfterMs: 2000 },
   );
 
-export const jobNotFound = (id: string): GatewayError =>
-  new GatewayError("object_not_found", `No such job: ${id.slice(0, 100)}`, { param: "id" });
+export const jobNotFound = (id: string, object = "job"): GatewayError =>
+  new GatewayError("object_not_found", `No such ${object}: ${id.slice(0, 100)}`, { param: "id" });
 
 function overQuota(
   { quota, isOwn }: { readonly quota: "jobs" | "bytes"; readonly isOwn: boolean },
@@ -162,3 +163,12 @@ function overQuota(
       : `The jobs ${whose} may store ${max} bytes. Delete jobs that have ended, or ask the gateway's operator to raise VEXEL_JOBS_MAX_BYTES.`,
   );
 }
+
+/** Metadata, whose characters may all be escaped, and errors of one job. */
+const maxJobBytes = 96 * 1024;
+/** The other members of one job. */
+const jobMembersBytes = 2048;
+
+/** The most bytes of the JSON of a list of jobs. */
+export const maxBytesOfJobs = (limit: number): number =>
+  Math.min(limit * maxJobBytes, maxPageBytes) + limit * jobMembersBytes;

@@ -8,20 +8,87 @@ import type { Caller } from "../request/caller.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
-import type { ClaimedRange, RangeClaim } from "../storage/sql/stored-job.ts";
+import type {
+  ClaimedRange,
+  JobEnding,
+  RangeClaim,
+  StoredJob,
+  Wait,
+} from "../storage/sql/stored-job.ts";
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
-import type { JobControl } from "./job-control.ts";
 import type { JobKind, JobLine, LineResult } from "./job-kind.ts";
-import { interruptedError, isUnknown, LineContext } from "./line-context.ts";
-import { bodyOf, type RunLine } from "./line-request.ts";
+import { bodyOf, interruptedError, LineContext, type RunLine } from "./line-request.ts";
+import { delayAfter } from "./waits.ts";
 
-/** The range is given back: the gateway stops, or another process has it. */
-export class Stopped extends Error {
-  override readonly name = "Stopped";
+interface JobControlOptions {
+  /** How long lines that are sent may go on when the job ends. */
+  readonly inFlightMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
+/**
+ * A job of which this process runs a range: whether it is ending, and the signals that end its lines. A line that is
+ * sent when its job ends may go on for a while, because it is paid for.
+ */
+export class JobControl {
+  readonly #options: JobControlOptions;
+  #job: StoredJob;
+  readonly #ending = new AbortController();
+  readonly #inFlightEnd = new AbortController();
+  /** Ranges of the job that this process runs. */
+  claims = 0;
+
+  constructor(job: StoredJob, options: JobControlOptions) {
+    this.#options = options;
+    this.#job = job;
+    this.update(job);
+  }
+
+  get job(): StoredJob {
+    return this.#job;
+  }
+
+  get ending(): JobEnding | null {
+    return this.#job.ending;
+  }
+
+  get isPaused(): boolean {
+    return this.#job.pausedAt !== null;
+  }
+
+  /** Aborted when the job ends early: no other line is sent. */
+  get endingSignal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Aborted when the time of lines that were sent before is over. */
+  get inFlightSignal(): AbortSignal {
+    return this.#inFlightEnd.signal;
+  }
+
+  /** To be called again until the job has ended. */
+  update(job: StoredJob): void {
+    this.#job = job;
+    if (job.ending === null) return;
+    this.#ending.abort();
+    const { inFlightMs, now } = this.#options;
+    if (now() >= endedAt(job) + inFlightMs) this.#inFlightEnd.abort();
+  }
+}
+
+const endedAt = ({ ending, cancellingAt, finalizingAt, deadline }: StoredJob): number => {
+  if (ending === "cancelled") return cancellingAt ?? 0;
+  return ending === "failed" ? (finalizingAt ?? 0) : deadline;
+};
+
+/** `stopped`: the line has no result now, and the range is given back. */
+export type LineEnd = LineResult | { readonly kind: "stopped" };
+
+const stopped = { kind: "stopped" } as const;
+
 interface LineAttemptsOptions {
-  readonly store: Pick<JobStore, "recordIntent">;
+  readonly store: Pick<JobStore, "recordSent">;
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
   readonly runLine: RunLine;
   /** Throws GatewayError if the API key was revoked or has expired. */
@@ -37,7 +104,6 @@ interface LineAttemptsOptions {
 
 /** Attempts of a line whose upstream fails. Lines that were merged are then sent one by one. */
 const maxFailuresOf = ({ inputsOfLines }: JobLine): number => (inputsOfLines ? 1 : 3);
-const [minDelayMs, maxDelayMs] = [500, 30_000];
 /** How long after the deadline the gateway tries to deliver a result of a vendor's batch, which is paid for. */
 const deliveryMs = 3_600_000;
 
@@ -49,10 +115,12 @@ interface RunningLine {
   readonly line: JobLine;
   /** The line of the range, from 0. */
   readonly at: number;
-  /** What an earlier process recorded of the line. Null: nothing was sent. */
-  readonly intent: string | null;
+  /** What an earlier process has sent of the line. */
+  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
   /** The cost of each attempt, in US dollars, if it is known. */
   readonly onCost: (dollars: number) => void;
+  /** The line failed, and is tried again. */
+  readonly onWait: (wait: Wait) => void;
 }
 
 export class LineAttempts {
@@ -68,12 +136,10 @@ export class LineAttempts {
     return this.#inFlight;
   }
 
-  /** Rejects with Stopped if the line has no result now. */
-  async run(running: RunningLine): Promise<LineResult> {
-    const { store } = this.#options;
-    const { claim } = running;
+  async run(running: RunningLine): Promise<LineEnd> {
+    const { now } = this.#options;
     for (let failures = 0, attempt = 0; ; attempt++) {
-      const unsent = this.#unsentResult(running);
+      const unsent = this.#endUnsent(running);
       if (unsent) return unsent;
       const context = this.#contextOf(running, requestIdOf(running, attempt));
       const response = await this.#send(running, context);
@@ -81,10 +147,10 @@ export class LineAttempts {
       const result = this.#resultOf(running, response, context);
       if (result) return result;
       if (!isRefusedByLimit(response)) failures++;
-      const delayMs = delayOf(response, attempt);
-      if (failures >= maxFailuresOf(running.line) || !this.#mayWait(delayMs, running))
-        return resultOf(response, context.requestId);
-      if (context.wasSent) await clearIntent(store, claim);
+      const delayMs = this.#delayOf(running, response, { failures, attempt });
+      if (delayMs === undefined) return resultOf(response, context);
+      if (context.wasSent && !(await this.#clearSent(running))) return stopped;
+      running.onWait({ until: now() + delayMs, error: context.error ?? null });
       await wait(delayMs, this.#endSignal(running));
     }
   }
@@ -97,16 +163,26 @@ export class LineAttempts {
       : AbortSignal.any([stopping, controlOf(range.job.id).endingSignal]);
   }
 
-  /** The result of a line that is not sent. A line that an earlier process sent ends, also in a job that is paused. */
-  #unsentResult({ range, intent, kind, line }: RunningLine): LineResult | undefined {
+  /** The next step of the line, by the row of its range. Undefined: it is sent, or what was sent is awaited. */
+  #endUnsent({ range, earlier, kind, line }: RunningLine): LineEnd | undefined {
     const { stopping, controlOf } = this.#options;
     const { isPaused, ending, job } = controlOf(range.job.id);
-    if (stopping.aborted || (isPaused && intent === null)) throw new Stopped();
+    // A line that was sent ends, also in a job that is paused.
+    if (stopping.aborted || (isPaused && earlier.sent === 0)) return stopped;
     if (line.failure) return none(line.failure);
     // The vendor has run it, and bills it.
     if (line.vendor) return undefined;
-    if (intent === null) return ending ? none(kind.notRun(job, false)) : undefined;
-    return isUnknown(intent) ? none(interruptedError()) : undefined;
+    if (earlier.sent === 0) return ending ? none(kind.notRun(job, false)) : undefined;
+    return earlier.upstreamJobs === null ? none(interruptedError()) : undefined;
+  }
+
+  /** False: for all that the next process knows, the line may have been billed. */
+  async #clearSent({ claim }: RunningLine): Promise<boolean> {
+    try {
+      return await this.#options.store.recordSent(claim, 0, null);
+    } catch {
+      return false;
+    }
   }
 
   /** The result of a line that succeeded, or whose job ends. Undefined: it failed. */
@@ -114,25 +190,30 @@ export class LineAttempts {
     { kind, range, line }: RunningLine,
     response: OutgoingResponse,
     context: LineContext,
-  ): LineResult | undefined {
+  ): LineEnd | undefined {
     const { stopping, controlOf } = this.#options;
-    if (isSuccess(response)) return resultOf(response, context.requestId);
+    if (isSuccess(response)) return resultOf(response, context);
     // Not sent, or polled by the next process.
-    if (stopping.aborted && (!context.wasSent || context.isResumable)) throw new Stopped();
+    if (stopping.aborted && (!context.wasSent || context.isResumable)) return stopped;
     const { ending, job, inFlightSignal } = controlOf(range.job.id);
     if (!ending || line.vendor) return undefined;
     const isEmbedding = line.operation === "embeddings";
     const wasSent = isEmbedding ? !isRefusedByLimit(response) : context.wasSent;
-    if (wasSent && !inFlightSignal.aborted) return resultOf(response, context.requestId);
+    if (wasSent && !inFlightSignal.aborted) return resultOf(response, context);
     const error = kind.notRun(job, wasSent);
     return none(wasSent && !isEmbedding ? possiblyBilled(error) : error);
   }
 
-  /** A line that was resumed, or that failed at the vendor, is not sent again. */
-  #mayWait(delayMs: number | undefined, { intent, range, line }: RunningLine): delayMs is number {
-    if (delayMs === undefined || intent !== null || line.vendor?.isFinal) return false;
-    const graceMs = line.vendor ? deliveryMs : 0;
-    return this.#options.now() + delayMs < range.job.deadline + graceMs;
+  /** Undefined: the line is not sent again. One that was resumed, or that failed at the vendor, is not. */
+  #delayOf(
+    { earlier, range, line }: RunningLine,
+    response: OutgoingResponse,
+    { failures, attempt }: { readonly failures: number; readonly attempt: number },
+  ): number | undefined {
+    const isLast = failures >= maxFailuresOf(line) || earlier.sent > 0 || line.vendor?.isFinal;
+    const delayMs = isLast ? undefined : delayOf(response, attempt);
+    const until = range.job.deadline + (line.vendor ? deliveryMs : 0);
+    return delayMs !== undefined && this.#options.now() + delayMs < until ? delayMs : undefined;
   }
 
   async #send(
@@ -159,7 +240,7 @@ export class LineAttempts {
   }
 
   #contextOf(
-    { kind, range, claim, line, intent, onCost }: RunningLine,
+    { kind, range, claim, line, earlier, onCost }: RunningLine,
     requestId: string,
   ): LineContext {
     const { store, secrets, reservations, stopping, controlOf } = this.#options;
@@ -171,7 +252,7 @@ export class LineAttempts {
       store,
       secrets,
       priority: kind.priority,
-      intent,
+      earlier,
       isReserved: line.reserved !== undefined,
       vendor: line.vendor,
       fingerprint: line.idempotency?.fingerprint,
@@ -198,15 +279,6 @@ function requestIdOf({ range, line, at }: RunningLine, attempt: number): string 
   return `${job.id}-${number}${again}`;
 }
 
-/** If the database is not available, the line may have been billed for all that the next process knows. */
-async function clearIntent(store: Pick<JobStore, "recordIntent">, claim: RangeClaim) {
-  try {
-    await store.recordIntent(claim, null);
-  } catch {
-    throw new Stopped();
-  }
-}
-
 const none = (error: GatewayError): LineResult => ({ kind: "none", error });
 
 const possiblyBilled = ({ kind, message, details }: GatewayError): GatewayError =>
@@ -217,10 +289,14 @@ const isRefusedByLimit = ({ status }: OutgoingResponse): boolean =>
 
 const isSuccess = ({ status }: OutgoingResponse): boolean => status >= 200 && status <= 299;
 
-const resultOf = (response: OutgoingResponse, requestId: string): LineResult => ({
+const resultOf = (
+  response: OutgoingResponse,
+  { requestId, error }: Pick<LineContext, "requestId" | "error">,
+): LineResult => ({
   kind: "response",
   status: response.status,
   requestId,
+  error,
   headers: gatewayHeaders(response.headers),
   ...bodyOf(response),
 });
@@ -236,8 +312,7 @@ function delayOf({ status, headers }: OutgoingResponse, attempt: number): number
   const suggestedMs = Number(
     headers["retry-after-ms"] ?? 1000 * Number(headers["retry-after"] ?? 0),
   );
-  const delayMs = suggestedMs > 0 ? suggestedMs : minDelayMs * 2 ** Math.min(attempt, 10);
-  return Math.min(Math.max(delayMs, minDelayMs), maxDelayMs);
+  return delayAfter(attempt, suggestedMs);
 }
 
 /** Also ends when the signal is aborted: the loop checks why. */

@@ -1,16 +1,28 @@
-/** A line of a job as the pipeline sees it: a request without a connection. The pipeline is passed in. */
+/**
+ * A line of a job as the pipeline sees it: a request without a connection, and what is recorded of an image line before
+ * and while it is sent, so that it is never paid for twice: the number of its upstream requests before each of them, and
+ * the job of an upstream whose API is a queue. After a crash, a line with such a job is polled again; a line without one
+ * may have been billed, and is not sent again.
+ */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import { createSerialize } from "../lib/tasks.ts";
 import type { Caller } from "../request/caller.ts";
-import { SignalClient } from "../request/deadline.ts";
+import { clientClosedError, SignalClient } from "../request/deadline.ts";
 import type {
   Form,
   FormPart,
   IncomingRequest,
   OutgoingResponse,
+  Priority,
   RequestHeaders,
 } from "../request/http-types.ts";
-import type { JobLineContext } from "../request/job-line.ts";
+import type { JobLineContext, VendorLine } from "../request/job-line.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
+import type { JobStore } from "../storage/sql/job-store.ts";
+import type { ClaimedRange, LastError, RangeClaim } from "../storage/sql/stored-job.ts";
+import type { PendingJob } from "../upstream/adapter.ts";
+import type { Target } from "../upstream/contract.ts";
 import type { JobLine } from "./job-kind.ts";
 
 interface LineRequestOptions {
@@ -104,3 +116,192 @@ async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<Borrowe
   else if ("open" in body) yield* body.open();
   else for await (const chunk of body) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
+
+interface UpstreamJob {
+  /** The id of the upstream, and its own name for the model. */
+  readonly upstream: string;
+  readonly model: string;
+  /** The poll request has the API key of the upstream, so it is encrypted. */
+  readonly job: string;
+}
+
+interface LineContextOptions {
+  readonly requestId: string;
+  readonly claim: RangeClaim;
+  readonly store: Pick<JobStore, "recordSent">;
+  readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
+  readonly priority: Priority;
+  readonly isReserved: boolean;
+  readonly vendor: VendorLine | undefined;
+  readonly fingerprint: string | undefined;
+  /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
+  readonly onRecorded: () => void;
+  /** US dollars. */
+  readonly onCost: (dollars: number) => void;
+  /** What an earlier process has sent of the line. */
+  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+  /** Aborted when the job ends early: a line that is not sent yet never is. Undefined: the line goes on. */
+  readonly ending: AbortSignal | undefined;
+}
+
+export class LineContext implements JobLineContext {
+  readonly #options: LineContextOptions;
+  readonly requestId: string;
+  readonly priority: Priority;
+  readonly isReserved: boolean;
+  readonly vendor: VendorLine | undefined;
+  readonly #inTurn = createSerialize();
+  readonly #resumed: UpstreamJob[] | undefined;
+  readonly #aborted = new AbortController();
+  /** Of its request. Undefined: it has not failed. */
+  error: LastError | undefined;
+  #sent = 0;
+  #jobs: UpstreamJob[] = [];
+
+  constructor(options: LineContextOptions) {
+    this.#options = options;
+    this.requestId = options.requestId;
+    this.priority = options.priority;
+    this.isReserved = options.isReserved;
+    this.vendor = options.vendor;
+    options.stopping.addEventListener("abort", this.#onStopping, { once: true });
+    options.ending?.addEventListener("abort", this.#onEnding, { once: true });
+    const { sent, upstreamJobs } = options.earlier;
+    if (sent === 0) return;
+    const jobs = JSON.parse(upstreamJobs ?? "[]") as UpstreamJob[];
+    this.#sent = sent;
+    this.#jobs = [...jobs];
+    this.#resumed = [...jobs];
+  }
+
+  /** A line that is resumed was claimed by the process that sent it. */
+  get fingerprint(): string | undefined {
+    return this.#resumed ? undefined : this.#options.fingerprint;
+  }
+
+  get wasSent(): boolean {
+    return this.#sent > 0;
+  }
+
+  /** Another process can poll every upstream job of the line. */
+  get isResumable(): boolean {
+    return this.#sent > 0 && this.#jobs.length === this.#sent;
+  }
+
+  get keepsUpstreamJob(): boolean {
+    return this.#options.stopping.aborted;
+  }
+
+  /**
+   * Aborted when the gateway stops and the next process can go on, which polls every upstream job of the line, or when
+   * the job ends before the line is sent.
+   */
+  get signal(): AbortSignal {
+    return this.#aborted.signal;
+  }
+
+  /** The line has ended. */
+  end(): void {
+    this.#options.stopping.removeEventListener("abort", this.#onStopping);
+    this.#options.ending?.removeEventListener("abort", this.#onEnding);
+  }
+
+  readonly #onStopping = (): void => {
+    if (this.isResumable) this.#aborted.abort(continuesLater());
+  };
+
+  readonly #onEnding = (): void => {
+    if (!this.wasSent) this.#aborted.abort(clientClosedError({ notSent: true }));
+  };
+
+  requestEnded(dollars: number | undefined, error: LastError | undefined): void {
+    if (dollars !== undefined) this.#options.onCost(dollars);
+    this.error = error;
+  }
+
+  async beforeSend(): Promise<void> {
+    // What an earlier process sent besides its upstream jobs may have been billed.
+    if (this.#resumed) throw interruptedError();
+    this.signal.throwIfAborted();
+    this.#sent++;
+    await this.#record();
+  }
+
+  async onUpstreamJob({ upstream, model }: Target, job: PendingJob): Promise<void> {
+    const { secrets, claim, onRecorded } = this.#options;
+    const encrypted = secrets.encrypt(JSON.stringify(job), claim.jobId);
+    this.#jobs.push({ upstream: upstream.id, model, job: encrypted });
+    try {
+      await this.#record();
+    } catch {
+      // The upstream works on the image, so this process polls it. Only a crash would lose it.
+      return;
+    }
+    onRecorded();
+    if (this.keepsUpstreamJob) this.#onStopping();
+  }
+
+  takeUpstreamJob(target: Target): PendingJob | undefined {
+    const at = this.#resumed?.findIndex((job) => isAt(job, target)) ?? -1;
+    const [found] = at < 0 ? [] : (this.#resumed?.splice(at, 1) ?? []);
+    if (!found) return undefined;
+    const { secrets, claim } = this.#options;
+    try {
+      return JSON.parse(secrets.decrypt(found.job, claim.jobId)) as PendingJob;
+    } catch {
+      // Encrypted with a secret that this process does not know.
+      throw interruptedError();
+    }
+  }
+
+  permitted<C extends { readonly target: Target }>(candidates: readonly C[]): readonly C[] {
+    if (!this.#resumed) return candidates;
+    const known = candidates.filter(({ target }) => this.#jobs.some((job) => isAt(job, target)));
+    // The target was removed from the configuration meanwhile.
+    if (known.length === 0) throw interruptedError();
+    return known;
+  }
+
+  async #record(): Promise<void> {
+    const { store, claim } = this.#options;
+    const record = (): Promise<boolean> => {
+      const jobs = this.#jobs.length > 0 ? JSON.stringify(this.#jobs) : null;
+      return store.recordSent(claim, this.#sent, jobs);
+    };
+    let isHeld: boolean;
+    try {
+      isHeld = await this.#inTurn(record);
+    } catch (cause) {
+      throw notRecordedError(cause);
+    }
+    if (!isHeld) throw claimLostError();
+  }
+}
+
+const isAt = ({ upstream, model }: UpstreamJob, target: Target): boolean =>
+  upstream === target.upstream.id && model === target.model;
+
+export const interruptedError = (): GatewayError =>
+  new GatewayError(
+    "job_interrupted",
+    "The gateway stopped while the image was generated, and the image is lost. It may have been billed, so it is not generated again. Submit a new job to generate it again.",
+    { mayBeBilled: true },
+  );
+
+/** The line is tried again. */
+const notRecordedError = (cause: unknown): GatewayError =>
+  new GatewayError("storage_unavailable", "The job cannot be recorded, so nothing was sent.", {
+    cause,
+    notSent: true,
+    retryAfterMs: 5000,
+  });
+
+/** The process that continues the job charges its cost. */
+const continuesLater = (): GatewayError =>
+  new GatewayError("shutting_down", "The next process continues the job.", { notSent: true });
+
+/** Another process has the range now. */
+const claimLostError = (): GatewayError =>
+  new GatewayError("job_interrupted", "Another process continues the job.", { notSent: true });

@@ -1,6 +1,7 @@
 /**
  * Runs the lines of a claimed range. Image lines run one after the other, and each is settled at once, because it is
- * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated.
+ * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated. A method that
+ * returns a `RangeEnd` says that the range ends here, and why; undefined: it goes on.
  */
 import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import type { ByteTurns } from "../lib/byte-turns.ts";
@@ -11,27 +12,33 @@ import type { Turns } from "../lib/turns.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
-import type { ClaimedRange, RangeClaim, RangeReservation } from "../storage/sql/stored-job.ts";
+import type {
+  ClaimedRange,
+  LastError,
+  LineErrors,
+  RangeClaim,
+  RangeReservation,
+  RangeState,
+  Wait,
+} from "../storage/sql/stored-job.ts";
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
-import { groupLines } from "./group-lines.ts";
+import { groupLines, isSuccessful, joinSmall, resultsOfLines } from "./group-lines.ts";
+import { replacing, withoutLine } from "./job-budget.ts";
 import {
   chunksOf,
+  type HeldRange,
   type JobKind,
   type JobLine,
   jobErrorOf,
   type LineResult,
+  lastErrorOf,
   type MergedLines,
-  RangeWaits,
-  type RecordVendorBatch,
+  type RangeEnd,
   type SegmentKind,
 } from "./job-kind.ts";
-import { joinSmall } from "./join-small.ts";
-import { type LineAttempts, Stopped } from "./line-attempts.ts";
-import { isSuccessful, resultsOfLines } from "./merged-results.ts";
-import type { Pace } from "./pace.ts";
-import { replacing, withoutLine } from "./range-reservation.ts";
-import { retryStorage } from "./retry-storage.ts";
+import type { LineAttempts, LineEnd } from "./line-attempts.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
+import { laterOf, type Pace, retryStorage } from "./waits.ts";
 
 export interface RunRangeOptions {
   readonly store: JobStore;
@@ -51,111 +58,128 @@ export interface RunRangeOptions {
 /** Results in memory are written when they have this size, or after this time: a crash loses no more. */
 const flushBytes = 8 * 1024 * 1024;
 const flushMs = 5000;
+/** Lines that the database did not settle are sent again, and paid for again: not at once. */
+const minWaitMs = 10_000;
+/** How often the row shows that lines wait: many of them may fail at the same time. */
+const showWaitMs = 1000;
+/** Interactive requests are served after this many requests have begun, or after the time of a step. */
+const requestsPerTurn = 8;
 
-export class RangeRun {
+const stopped: RangeEnd = { kind: "stopped" };
+
+export class RangeRun implements HeldRange {
   readonly #options: RunRangeOptions;
   readonly #kind: JobKind;
-  readonly #range: ClaimedRange;
   readonly #claim: RangeClaim;
   /** For lines and results, which may have many megabytes. */
   readonly #turns: Turns;
-  #settled: number;
+  /** As it was claimed: another line than its first was not sent by an earlier process. */
+  readonly #claimed: ClaimedRange;
+  #range: ClaimedRange;
   #flushedAt: number;
-  /** A result could not be stored. */
-  #isLost = false;
-  /** The database did not record something of the range. Undefined: it did, or it was not asked. */
-  #unsettled: { readonly error: unknown } | undefined;
-  /** The known cost of lines that are not settled yet, in US dollars. Null: unknown. */
-  #cost: number | null = null;
-  #listCost: number | null = null;
-  #reserved: RangeReservation | null;
-  /** Results of embedding lines that are not written yet. */
-  #buffered: { output: Uint8Array[]; error: Uint8Array[]; bytes: number; lines: boolean[] } =
-    empty();
+  #shownAt = 0;
+  /** Of lines that are not settled yet. The costs are in US dollars; null: unknown. */
+  #unsettled = nothing();
 
   constructor(options: RunRangeOptions, kind: JobKind, range: ClaimedRange, claim: RangeClaim) {
     this.#options = options;
     this.#kind = kind;
     this.#range = range;
+    this.#claimed = range;
     this.#claim = claim;
     this.#turns = options.byteTurns.steps(range.job.owner);
-    this.#settled = range.settled;
-    this.#reserved = range.reserved ?? null;
     this.#flushedAt = options.now();
   }
 
-  /** Never rejects because of a line, only if the database fails. A range that is not done is given back. */
-  async run(): Promise<void> {
-    const { store, files, now } = this.#options;
-    const { attempts, lines } = this.#range;
-    let againAt = now();
-    let isUnused = false;
-    try {
-      if (attempts > 0) await removeUnsettled(files, this.#range);
-      for await (const group of groupLines(this.#kind.lines(this.#range, this.#record))) {
-        await this.#runGroup(group);
-      }
-      await this.#flush();
-      if (this.#settled < lines) throw incompleteInput();
-    } catch (error) {
-      isUnused = error instanceof RangeWaits;
-      if (error instanceof RangeWaits) againAt = error.at;
-      else if (error instanceof Stopped) await this.#flushBeforeEnd();
-      else if (this.#mayReadAgain(error)) againAt = now() + readAgainMs;
-      else await this.#fail(error);
-    } finally {
-      // Embedding lines that are not settled are sent again, and paid for again: not at once, and not without a log line.
-      if (this.#unsettled) againAt = now() + readAgainMs;
-      await store.releaseRange(this.#claim, againAt, isUnused);
-    }
-    if (this.#unsettled) throw this.#unsettled.error;
+  get range(): ClaimedRange {
+    return this.#range;
   }
 
-  readonly #record: RecordVendorBatch = async (vendorBatch, reserved) => {
-    const { store } = this.#options;
-    if (reserved !== undefined) this.#reserved = reserved && replacing(this.#reserved, reserved);
-    const record = () => store.recordVendorBatch(this.#claim, vendorBatch, this.#reserved);
-    if (!(await this.#change(record))) throw new Stopped();
-  };
+  async record(change: Partial<RangeState>): Promise<boolean> {
+    const { store, now } = this.#options;
+    const { phase = this.#range.phase, reserved } = change;
+    const isVendors = phase !== "lines" && phase !== "refused";
+    const before = this.#range.reserved;
+    const left = reserved ? replacing(before, reserved) : before;
+    this.#range = {
+      ...this.#range,
+      ...(change.phase && { phaseSince: now() }),
+      ...change,
+      reserved: isVendors ? left : null,
+    };
+    try {
+      return await store.recordState(this.#claim, this.#range);
+    } catch (cause) {
+      throw new GatewayError("storage_unavailable", "The job cannot be recorded.", { cause });
+    }
+  }
+
+  /** Never rejects because of a line, only if the database fails. */
+  async run(): Promise<void> {
+    const { store, now } = this.#options;
+    const ended = await this.#runLines().catch((error: unknown) => this.#endOf(error));
+    // What is done is stored, also if the range waits.
+    const end = (await this.#flush().catch((error: unknown) => this.#endOf(error))) ?? ended;
+    if (end.kind === "failed") await store.fail(this.#range.job.id, jobErrorOf(end.error), now());
+    const wait = end.kind === "waits" ? end.wait : { until: 0, error: null };
+    await store.releaseRange(this.#claim, wait);
+    if (end.kind === "waits" && end.cause !== undefined) throw end.cause;
+  }
+
+  async #runLines(): Promise<RangeEnd> {
+    const { files } = this.#options;
+    if (this.#range.attempts > 0) await removeUnsettled(files, this.#range);
+    const opened = await this.#kind.open(this);
+    if (!("lines" in opened)) return opened;
+    for await (const group of groupLines(opened.lines)) {
+      const end = await this.#runGroup(group);
+      if (end) return end;
+    }
+    const end = await this.#flush();
+    if (end) return end;
+    const isDone = this.#range.settled === this.#range.lines;
+    return isDone ? { kind: "done" } : { kind: "failed", error: incompleteInput() };
+  }
+
+  /** If the storage or the database is not available, it may be later. */
+  #endOf(thrown: unknown): RangeEnd {
+    const error = toGatewayError(thrown, undefined);
+    const isUnavailable = error.kind === "storage_unavailable";
+    return isUnavailable && this.#options.now() < this.#range.job.deadline
+      ? this.#waits(error, error.cause)
+      : { kind: "failed", error };
+  }
+
+  #waits(error: GatewayError, cause?: unknown): RangeEnd {
+    const until = laterOf(this.#range.phaseSince, this.#options.now(), minWaitMs);
+    return { kind: "waits", wait: { until, error: lastErrorOf(error) }, cause };
+  }
 
   /** The line is charged, or never will be. */
-  #release({ reserved }: JobLine): void {
-    if (!reserved || !this.#reserved) return;
-    this.#reserved = withoutLine(this.#reserved, reserved);
-    this.#options.onCharged(this.#range, this.#reserved);
+  #release({ reserved: ofLine }: JobLine): void {
+    const { reserved } = this.#range;
+    if (!ofLine || !reserved) return;
+    const left = withoutLine(reserved, ofLine);
+    this.#range = { ...this.#range, reserved: left };
+    this.#options.onCharged(this.#range, left);
   }
 
-  /** The input cannot be read at the moment. */
-  #mayReadAgain(error: unknown): boolean {
-    const isUnavailable = error instanceof GatewayError && error.kind === "storage_unavailable";
-    return isUnavailable && !this.#isLost && this.#options.now() < this.#range.job.deadline;
-  }
-
-  async #fail(error: unknown): Promise<void> {
-    const { store, now } = this.#options;
-    await store.fail(this.#range.job.id, jobErrorOf(toGatewayError(error, undefined)), now());
-  }
-
-  async #runGroup(group: readonly JobLine[]): Promise<void> {
-    const first = this.#settled + this.#buffered.lines.length;
+  async #runGroup(group: readonly JobLine[]): Promise<RangeEnd | undefined> {
+    const first = this.#range.settled + this.#unsettled.lines.length;
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
     await this.#options.pace();
     const merged = this.#kind.merge?.(group) ?? group.map(alone);
-    const { results, failure } = await this.#runAll(merged, first);
-    for (const kind of ["output", "error"] as const) {
-      const found = results.filter(({ isSuccess }) => isSuccess === (kind === "output"));
-      if (found.length === 0) continue;
-      const joined = joinSmall(found.flatMap(({ chunks }) => chunks));
-      for (const chunk of joined) {
-        this.#buffered[kind].push(chunk);
-        this.#buffered.bytes += chunk.length;
-      }
+    const { results, end } = await this.#runAll(merged, first);
+    for (const { error, chunks } of results) {
+      const unsettled = this.#unsettled;
+      unsettled.lines.push(error);
+      unsettled[error ? "error" : "output"].push(...chunks);
+      unsettled.bytes += chunks.reduce((sum, { length }) => sum + length, 0);
     }
-    for (const { isSuccess } of results) this.#buffered.lines.push(isSuccess);
-    if (failure) throw failure.error;
+    if (end) return end;
     const isLate = this.#options.now() - this.#flushedAt >= flushMs;
-    if (isLate || this.#buffered.bytes >= flushBytes) await this.#flush();
+    return isLate || this.#unsettled.bytes >= flushBytes ? this.#flush() : undefined;
   }
 
   /** `first`: the first line, from 0. Waits for every line in flight, because it is paid for. */
@@ -173,10 +197,10 @@ export class RangeRun {
     const found: FormattedLine[] = [];
     for (const outcome of await Promise.allSettled(running)) {
       if (outcome.status === "rejected")
-        return { results: found, failure: { error: outcome.reason } };
-      const { results, failure } = outcome.value;
+        return { results: found, end: this.#endOf(outcome.reason) };
+      const { results, end } = outcome.value;
       found.push(...results);
-      if (failure) return { results: found, failure };
+      if (end) return { results: found, end };
     }
     return { results: found };
   }
@@ -185,6 +209,7 @@ export class RangeRun {
   async #runMerged({ lines, merged }: MergedLines, first: number): Promise<LeadingResults> {
     const [only] = lines as [JobLine];
     const result = await this.#run(merged ?? only, first);
+    if (result.kind === "stopped") return { results: [], end: stopped };
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
     if (!results) return this.#runAll(lines.map(alone), first);
     for (const line of lines) this.#release(line);
@@ -196,43 +221,53 @@ export class RangeRun {
   }
 
   /** `at`: the line of the range, from 0. */
-  #run(line: JobLine, at: number): Promise<LineResult> {
-    const intent = at === this.#range.settled ? this.#range.intent : null;
+  #run(line: JobLine, at: number): Promise<LineEnd> {
+    const isFirst = at === this.#claimed.settled;
     return this.#options.attempts.run({
       kind: this.#kind,
-      range: this.#range,
+      range: this.#claimed,
       claim: this.#claim,
       line,
       at,
-      intent,
+      earlier: isFirst ? this.#claimed : { sent: 0, upstreamJobs: null },
       onCost: (dollars) => {
-        this.#cost = (this.#cost ?? 0) + dollars;
-        this.#listCost = (this.#listCost ?? 0) + dollars / (line.vendor?.priceFactor ?? 1);
+        const { cost, listCost } = this.#unsettled;
+        this.#unsettled.cost = (cost ?? 0) + dollars;
+        this.#unsettled.listCost = (listCost ?? 0) + dollars / (line.vendor?.priceFactor ?? 1);
       },
+      onWait: (wait) => this.#showWait(wait),
     });
   }
 
-  async #runImage(line: JobLine, at: number): Promise<void> {
+  /** For clients that read the job. The lines wait in this process. */
+  #showWait(wait: Wait): void {
+    const { store, now } = this.#options;
+    if (now() < this.#shownAt + showWaitMs) return;
+    this.#shownAt = now();
+    ignoreRejection(store.recordWait(this.#claim, wait));
+  }
+
+  async #runImage(line: JobLine, at: number): Promise<RangeEnd | undefined> {
     const result = await this.#run(line, at);
+    if (result.kind === "stopped") return stopped;
     this.#release(line);
     try {
-      await this.#store(line, at, result);
-    } catch (error) {
-      if (error instanceof Stopped) throw error;
+      const end = await this.#store(line, at, result);
+      if (end?.kind !== "failed") return end;
       // The image is lost, and the reason is stored, if there is space for it.
-      const lost = withBillingWarning(toGatewayError(error, undefined));
-      await this.#store(line, at, { kind: "none", error: lost });
+      return await this.#store(line, at, { kind: "none", error: withBillingWarning(end.error) });
     } finally {
       if (result.kind === "response") await result.close();
     }
   }
 
-  async #store(line: JobLine, at: number, result: LineResult): Promise<void> {
-    const isSuccess = isSuccessful(result);
-    const segment = await this.#write(at, isSuccess ? "output" : "error", () =>
+  async #store(line: JobLine, at: number, result: LineResult): Promise<RangeEnd | undefined> {
+    const segment = await this.#write(at, isSuccessful(result) ? "output" : "error", () =>
       chunksOf(this.#kind.format(line, result)),
     );
-    await this.#settle([isSuccess], segment.bytes, segment.remove);
+    if ("kind" in segment) return segment;
+    this.#unsettled.lines.push(errorOf(result));
+    return this.#settle(segment.bytes, segment.remove);
   }
 
   async #read(line: JobLine, result: LineResult): Promise<FormattedLine> {
@@ -242,7 +277,7 @@ export class RangeRun {
       if (this.#turns.isDue(chunk.length)) await this.#turns.next();
     }
     if (result.kind === "response") await result.close();
-    return { isSuccess: isSuccessful(result), chunks };
+    return { error: errorOf(result), chunks };
   }
 
   async *#inTurns(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
@@ -252,117 +287,113 @@ export class RangeRun {
     }
   }
 
-  /** Writes and settles the results in memory. */
-  async #flush(): Promise<void> {
-    const { output, error, lines } = this.#buffered;
+  /** Writes and settles the results in memory. They are not written again if that fails. */
+  async #flush(): Promise<RangeEnd | undefined> {
+    const { output, error, lines } = this.#unsettled;
     this.#flushedAt = this.#options.now();
-    if (lines.length === 0) return;
-    this.#buffered = empty();
+    if (lines.length === 0) return undefined;
     const written: WrittenSegment[] = [];
     for (const [kind, chunks] of [
       ["output", output],
       ["error", error],
     ] as const) {
-      if (chunks.length > 0)
-        written.push(await this.#write(this.#settled, kind, () => this.#inTurns(chunks)));
+      if (chunks.length === 0) continue;
+      const open = () => this.#inTurns(joinSmall(chunks));
+      const segment = await this.#write(this.#range.settled, kind, open);
+      if ("kind" in segment) {
+        this.#unsettled = nothing();
+        return segment;
+      }
+      written.push(segment);
     }
     const bytes = written.reduce((sum, segment) => sum + segment.bytes, 0);
-    await this.#settle(lines, bytes, async () => {
+    return this.#settle(bytes, async () => {
       for (const { remove } of written) await remove();
     });
   }
 
-  /** Writes a segment. */
   async #write(
     at: number,
     kind: SegmentKind,
     open: () => AsyncIterable<BorrowedBytes> | Iterable<BorrowedBytes>,
-  ): Promise<WrittenSegment> {
+  ): Promise<WrittenSegment | RangeEnd> {
     const { files, stopping } = this.#options;
     const line = this.#range.firstLine + at;
-    const write = () => writeSegment(files, this.#range, line, kind, open());
     try {
-      const segment = await retryStorage(this.#options, write);
-      this.#isLost = false;
-      return segment;
+      return await retryStorage(this.#options, () =>
+        writeSegment(files, this.#range, line, kind, open()),
+      );
     } catch (error) {
-      this.#isLost = !stopping.aborted;
-      throw error;
+      return stopping.aborted
+        ? stopped
+        : { kind: "failed", error: toGatewayError(error, undefined) };
     }
   }
 
-  async #flushBeforeEnd(): Promise<void> {
-    try {
-      await this.#flush();
-    } catch {
-      // Another process, or the next one, repeats these lines.
-    }
-  }
-
-  async #settle(
-    lines: readonly boolean[],
-    bytes: number,
-    undo: () => Promise<void>,
-  ): Promise<void> {
+  /** `undo`: deletes the results that were written, because another process has the range. */
+  async #settle(bytes: number, undo: () => Promise<void>): Promise<RangeEnd | undefined> {
     const { store, now } = this.#options;
-    const completed = lines.filter(Boolean).length;
-    const failed = lines.length - completed;
-    const counts = {
-      from: this.#settled,
-      completed,
-      failed,
-      bytes,
-      cost: this.#cost,
-      listCost: this.#listCost,
-      reserved: this.#reserved,
-      now: now(),
-    };
-    let calls = 0;
-    const settle = (): Promise<boolean> => {
-      calls++;
-      return store.settle(this.#claim, counts);
-    };
-    if (!(await this.#change(() => retryStorage(this.#options, settle)))) {
-      // A call that failed may have settled them.
-      if (calls === 1) await undo();
-      throw new Stopped();
-    }
-    this.#settled += lines.length;
-    this.#cost = null;
-    this.#listCost = null;
-  }
-
-  /** If the database is not available, what it did not change is found when the range is claimed again. */
-  async #change(change: () => Promise<boolean>): Promise<boolean> {
+    const { lines, cost, listCost } = this.#unsettled;
+    this.#unsettled = nothing();
+    const { settled: from, reserved } = this.#range;
+    const errors = countErrors(lines);
+    const failed = lines.filter((error) => error !== undefined).length;
+    const completed = lines.length - failed;
+    const counts = { from, completed, failed, bytes, cost, listCost, errors, reserved, now: now() };
     try {
-      return await change();
-    } catch (error) {
-      this.#unsettled = { error };
-      throw new Stopped();
+      const settle = () => store.settle(this.#claim, counts);
+      if (await retryStorage(this.#options, settle)) {
+        this.#range = { ...this.#range, settled: from + lines.length };
+        return undefined;
+      }
+    } catch (cause) {
+      const error = new GatewayError("storage_unavailable", "The results cannot be recorded.");
+      return this.#waits(error, cause);
     }
+    await undo();
+    return stopped;
   }
 }
 
-const readAgainMs = 10_000;
-
-/** Interactive requests are served after this many requests have begun, or after the time of a step. */
-const requestsPerTurn = 8;
-
 const alone = (line: JobLine): MergedLines => ({ lines: [line] });
 
-/** A line of the results. */
+/** A line of the results. `error`: undefined if it succeeded. */
 interface FormattedLine {
-  readonly isSuccess: boolean;
+  readonly error: LastError | undefined;
   readonly chunks: readonly Uint8Array[];
 }
 
 /** The results in the order of the lines, up to the first line without a result, and why it has none. */
 interface LeadingResults {
   readonly results: readonly FormattedLine[];
-  readonly failure?: { readonly error: unknown };
+  readonly end?: RangeEnd;
 }
 
-const empty = () => ({ output: [], error: [], bytes: 0, lines: [] });
+/** `lines`: the error of each line; undefined if it succeeded. `bytes`: of its results in memory. */
+const nothing = () => ({
+  output: [] as Uint8Array[],
+  error: [] as Uint8Array[],
+  bytes: 0,
+  lines: [] as (LastError | undefined)[],
+  cost: null as number | null,
+  listCost: null as number | null,
+});
+
+function errorOf(result: LineResult): LastError | undefined {
+  if (isSuccessful(result)) return undefined;
+  if (result.kind === "none") return lastErrorOf(result.error);
+  return result.error ?? { code: String(result.status), message: "" };
+}
+
+function countErrors(lines: readonly (LastError | undefined)[]): readonly LineErrors[] {
+  const counts = new Map<string, LineErrors>();
+  for (const error of lines) {
+    if (!error) continue;
+    const { count = 0, message = error.message } = counts.get(error.code) ?? {};
+    counts.set(error.code, { code: error.code, message, count: count + 1 });
+  }
+  return [...counts.values()];
+}
 
 const incompleteInput = (): GatewayError =>
   new GatewayError("job_input_missing", "The input of the job has fewer lines than it had before.");

@@ -5,20 +5,17 @@
 import { errorMessage } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
-import { dayMs, repeat } from "../lib/timers.ts";
+import { dayMs, hourMs, repeat } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { FileStore } from "../storage/ports/file-store.ts";
-import type { JobStore } from "../storage/sql/job-store.ts";
 import type { Claim, JobKindName, StoredJob, Work } from "../storage/sql/stored-job.ts";
-import { JobControl } from "./job-control.ts";
-import { type FinishedJob, JobFailure, type JobKind, jobErrorOf } from "./job-kind.ts";
+import { type FinishedJob, type JobKind, jobErrorOf, lastErrorOf } from "./job-kind.ts";
 import { JobSlots } from "./job-slots.ts";
+import { JobControl } from "./line-attempts.ts";
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
 import { jobFolder, resultsOf } from "./segments.ts";
+import { laterOf } from "./waits.ts";
 
-interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
-  readonly store: JobStore;
-  readonly files: FileStore;
+interface RunnerOptions extends RunRangeOptions {
   readonly kinds: readonly JobKind[];
   /** The id of this process. Each of its claims has a holder of its own, which begins with it. */
   readonly holder: string;
@@ -29,7 +26,6 @@ interface RunnerOptions extends Omit<RunRangeOptions, "files"> {
   /** Records the event of a job that has ended, for its owner. Called again if it rejects, or if the process dies. */
   readonly recordEvent: (job: StoredJob) => Promise<void>;
   readonly controls: Map<string, JobControl>;
-  readonly stopping: AbortSignal;
   readonly log: Pick<Log, "warn" | "error">;
 }
 
@@ -41,19 +37,16 @@ const unavailableMs = 2 * renewMs;
 /** How often an idle process looks for work. */
 const pollMs = 1000;
 const sweepMs = 30_000;
-/** A job that cannot be finalized is tried again, until this long after its deadline. */
-const retryMs = 10_000;
-const finalizeMs = 3_600_000;
-/** The same for a job that failed: its results may be what fills the disk. */
+/** A job that cannot be validated or finalized is tried again, until an hour after its deadline. */
+const minWaitMs = 10_000;
+/** One that failed until this long after its last line: its results may be what fills the disk. */
 const finalizeFailedMs = 600_000;
 /** The most jobs of a kind that one process validates or finalizes at the same time. */
 const maxAdvanced = 16;
 /** A process that dies while it validates a job has tried too: its input may be what ended the process. */
 const maxValidations = 3;
 const [deletedAtOnce, announcedAtOnce, cleanedAtOnce] = [100, 1000, 100];
-const cleanUpMs = 2000;
-/** The time between two attempts to delete what is left at a vendor: the time since the job ended, within these bounds. */
-const [minCleanUpMs, maxCleanUpMs] = [60_000, 3_600_000];
+const [cleanUpMs, minuteMs] = [2000, 60_000];
 
 /** Work on jobs of a kind, and the slots of this process for it. */
 interface SlottedWork extends Pick<Work, "endpoints"> {
@@ -134,9 +127,10 @@ export class JobRunner {
       const { job, number } = range;
       const isClean = await kinds.find(({ name }) => name === job.kind)?.cleanUp?.(range);
       const ms = now() - (job.endedAt ?? now());
-      const delayMs = Math.min(Math.max(ms, minCleanUpMs), maxCleanUpMs);
       const isOver = isClean !== false || ms > dayMs;
-      await store.setCleaned(job.id, number, isOver ? undefined : now() + delayMs);
+      // The longer it fails, the later it is tried again.
+      const at = now() + Math.min(Math.max(ms, minuteMs), hourMs);
+      await store.setCleaned(job.id, number, isOver ? undefined : at);
     }
   }
 
@@ -221,8 +215,8 @@ export class JobRunner {
   async #claimRange(kind: JobKind, claim: Claim): Promise<Claimed | undefined> {
     const range = await this.#options.store.claimRange(claim);
     if (!range) return undefined;
-    const { job, number } = range;
-    const rangeClaim = { jobId: job.id, number, holder: claim.holder };
+    const { job, number, attempts: attempt } = range;
+    const rangeClaim = { jobId: job.id, number, holder: claim.holder, attempt };
     return { job, run: () => new RangeRun(this.#options, kind, range, rangeClaim).run() };
   }
 
@@ -251,17 +245,20 @@ export class JobRunner {
     try {
       if (job.status === "finalizing") await this.#finish(kind, job, holder);
       else await this.#prepare(kind, job, holder);
-    } catch (error) {
-      log.warn("job-not-advanced", { job: job.id, reason: errorMessage(error) });
-      const isUnused = job.status === "validating" && isStorageUnavailable(error);
-      if (now() < lastAttemptAt(job))
-        await store.releaseJob(job.id, holder, now() + retryMs, isUnused);
-      else
-        await this.#end(job, holder, {
+    } catch (thrown) {
+      log.warn("job-not-advanced", { job: job.id, reason: errorMessage(thrown) });
+      const error = toGatewayError(thrown, undefined);
+      if (now() >= lastAttemptAt(job))
+        return this.#end(job, holder, {
           status: "failed",
-          error: job.error ?? jobErrorOf(toGatewayError(error, undefined)),
+          error: job.error ?? jobErrorOf(error),
           hasNoResults: true,
         });
+      // Without storage it was not tried.
+      const validations = job.validations - (isStorageUnavailable(error) ? 1 : 0);
+      const until = laterOf(job.finalizingAt ?? job.createdAt, now(), minWaitMs);
+      const wait = { until, error: lastErrorOf(error) };
+      await store.releaseJob({ id: job.id, validations }, holder, wait);
     }
   }
 
@@ -276,19 +273,15 @@ export class JobRunner {
     if (job.ending) return this.#end(job, holder, { status: job.ending });
     if (job.validations > maxValidations)
       return this.#end(job, holder, { status: "failed", error: jobErrorOf(notValidated()) });
-    try {
-      const { ranges, data } = await kind.prepare(job);
-      await store.start(job.id, holder, ranges, data);
-    } catch (error) {
-      if (error instanceof JobFailure)
-        return this.#end(job, holder, {
-          status: "failed",
-          error: error.error,
-          ...(error.data && { data: error.data }),
-        });
+    const prepared = await kind.prepare(job).catch((error: unknown) => {
       if (!(error instanceof GatewayError) || isStorageUnavailable(error)) throw error;
-      return this.#end(job, holder, { status: "failed", error: jobErrorOf(error) });
+      return { failure: jobErrorOf(error), data: job.data };
+    });
+    if ("failure" in prepared) {
+      const { failure, data } = prepared;
+      return this.#end(job, holder, { status: "failed", error: failure, data });
     }
+    await store.start(job.id, holder, prepared.ranges, prepared.data, this.#options.now());
   }
 
   async #finish(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
@@ -327,4 +320,4 @@ const notValidated = (): GatewayError =>
 const lastAttemptAt = ({ ending, finalizingAt, deadline }: StoredJob): number =>
   ending === "failed" && finalizingAt !== null
     ? finalizingAt + finalizeFailedMs
-    : deadline + finalizeMs;
+    : deadline + hourMs;

@@ -6,8 +6,7 @@ import type { OutgoingResponse, StreamedResponseBody } from "../request/http-typ
 import { openBody } from "../request/open-body.ts";
 import type { FoundFile } from "../storage/ports/file-store.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
-import { imageDataOf } from "./image-kind.ts";
-import { type ImageResult, stallMs } from "./image-result.ts";
+import { type ImageResult, imageDataOf, stallMs } from "./image-kind.ts";
 import { withoutCost } from "./job-kind.ts";
 import type { Jobs } from "./jobs.ts";
 
@@ -21,6 +20,12 @@ function statusOf({ status, startedAt }: StoredJob): ShownStatus {
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
+/** The last error of a job that waits, and the next attempt. Null: it does not wait. */
+export const showWaiting = ({ endedAt, waiting }: StoredJob) =>
+  endedAt === null && waiting?.error
+    ? { ...waiting.error, next_attempt_at: seconds(waiting.until) }
+    : null;
+
 /** Without its result, which is read from the file store. */
 export const showImageJob = (job: StoredJob) => ({
   id: job.id,
@@ -33,6 +38,7 @@ export const showImageJob = (job: StoredJob) => ({
   model: imageDataOf(job).model,
   endpoint: job.endpoint,
   error: job.error,
+  waiting: showWaiting(job),
   metadata: imageDataOf(job).metadata,
   result: null,
 });

@@ -19,17 +19,15 @@ import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { RangeReservation, StoredJob } from "../storage/sql/stored-job.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
-import { inputSize, writeInput } from "./image-input.ts";
-import { type ImageJobData, imageDataOf } from "./image-kind.ts";
+import { type ImageJobData, imageDataOf, inputSize, writeInput } from "./image-kind.ts";
 import type { JobBudget } from "./job-budget.ts";
-import { type FindWebhook, webhookOf } from "./job-events.ts";
-import { splitMetadata } from "./job-metadata.ts";
+import { noReservation, withLine } from "./job-budget.ts";
+import { type FindWebhook, splitMetadata, webhookOf } from "./job-metadata.ts";
 import type { Jobs } from "./jobs.ts";
 import { linePaths } from "./line-request.ts";
-import { noReservation, withLine } from "./range-reservation.ts";
-import { retryStorage } from "./retry-storage.ts";
 import { jobFolder } from "./segments.ts";
 import { preferenceApplied, sendResult, showImageJob } from "./show-image-job.ts";
+import { retryStorage } from "./waits.ts";
 
 interface SubmitImageJobOptions {
   readonly jobs: Jobs;
@@ -164,7 +162,8 @@ async function store(
     job = created.job;
     await writeInput(files, id, query);
     const range = { firstLine: 0, lines: 1, position: 0, reserved };
-    if (!(await options.store.start(id, holder, [range], undefined))) throw notStored();
+    const hasStarted = await options.store.start(id, holder, [range], undefined, options.now());
+    if (!hasStarted) throw notStored();
   } catch (error) {
     // The database may be gone for a while. If this process ends too, the next one deletes the job.
     ignoreRejection(retryStorage(options, () => discard(id, options)));

@@ -197,7 +197,9 @@ export class RequestLifetime {
     const error = this.#causeOf(ended);
     const { clock, ledger } = this.services;
     record.end(status, error, clock(), this.#source.bytesReceived);
-    record.line?.addCost(record.charged);
+    const { error: code, errorMessage: message } = record.outcome;
+    const failure = code === undefined ? undefined : { code, message: message ?? "" };
+    record.line?.requestEnded(record.charged, failure);
     this.logIfThrows(RequestLifetime.#endDeadline);
     // In the turn of the row, which charges the budgets.
     if (record.reservation) this.logIfThrows(RequestLifetime.#releaseReservation);

@@ -14,8 +14,11 @@ export interface JobLineContext extends SendRecord {
   readonly vendor: VendorLine | undefined;
   /** The request fingerprint of the job's submission. Undefined: it has no Idempotency-Key. */
   readonly fingerprint: string | undefined;
-  /** At the end of the request. US dollars; undefined: unknown. */
-  addCost(dollars: number | undefined): void;
+  /** The request has ended. `dollars`: undefined if its cost is unknown. `error`: undefined if it succeeded. */
+  requestEnded(
+    dollars: number | undefined,
+    error: { readonly code: string; readonly message: string } | undefined,
+  ): void;
   /** The targets that may serve the line: a line that is resumed has one. */
   permitted<C extends { readonly target: Target }>(candidates: readonly C[]): readonly C[];
 }

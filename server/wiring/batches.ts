@@ -6,19 +6,28 @@ import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
 import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
-import { createBatches } from "../batches/batches.ts";
-import { type BatchData, batchDataOf } from "../batches/stored-batch.ts";
-import { chooseExecution } from "../batches/vendor/choose-execution.ts";
-import { dollarsOf, type Vendor, vendorOf } from "../batches/vendor/index.ts";
+import {
+  type BatchData,
+  type BatchOperation,
+  batchDataOf,
+  createBatches,
+} from "../batches/batches.ts";
+import {
+  batchPrice,
+  chooseExecution,
+  dollarsOf,
+  type Vendor,
+  vendorOf,
+} from "../batches/vendor/choose-execution.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
+import { vendorEndpointOf } from "../batches/vendor/vendor-api.ts";
 import type { VendorTarget } from "../batches/vendor/vendor-batch.ts";
-import { vendorEndpointOf } from "../batches/vendor/vendor-endpoint.ts";
 import { createVendorLines } from "../batches/vendor/vendor-lines.ts";
 import type { Model, ParameterPolicy } from "../config/snapshot.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
 import type { ChargedLines, JobBudget } from "../jobs/job-budget.ts";
-import type { FindWebhook } from "../jobs/job-events.ts";
+import type { FindWebhook } from "../jobs/job-metadata.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toNanos } from "../lib/nano-dollars.ts";
@@ -129,7 +138,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       const labelBudgets = budgets?.filter(isLabelOwner) ?? [];
       if ("input" in query) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
-        const dollars = dollarsOf(tokensOf(query), target, priceFactor);
+        const dollars = dollarsOf(tokensOf(query), batchPrice({ target, priceFactor }));
         return { requests, labelBudgets, nanos: dollars === null ? null : toNanos(dollars) };
       }
       const policy = policyOf(caller, model);

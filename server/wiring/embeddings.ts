@@ -5,7 +5,7 @@ import {
   type VendorStages,
   type VendorStagesOptions,
   vendorStages,
-} from "../batches/vendor/embedding-stages.ts";
+} from "../batches/vendor/stages.ts";
 import { openCache } from "../embeddings/cache/open-cache.ts";
 import { createDriftDetection } from "../embeddings/drift-detection.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";

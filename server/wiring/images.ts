@@ -1,6 +1,6 @@
 /** Constructs the image pipeline: stages, image worker, downloads, and the idempotency store. */
 
-import { vendorImageStages } from "../batches/vendor/image-stages.ts";
+import { vendorImageStages } from "../batches/vendor/stages.ts";
 import { openIdempotency } from "../idempotency/open-idempotency.ts";
 import {
   createImageDownload,

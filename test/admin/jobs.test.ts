@@ -82,6 +82,44 @@ test("a job is paused, resumed and canceled, and the audit log has each change",
   ]);
 });
 
+test("a batch whose lines failed shows their most frequent errors with counts", async () => {
+  fake.script({ fail: "billing" }, { times: 100 });
+  try {
+    const job = await ended(await createBatch(gateway.baseURL, key, ["fails", "fails too"]));
+    expect(job).toMatchObject({ status: "completed", completed: 0, failed: 2, waiting: null });
+    const counts = job.line_errors.map(({ code, count }) => [code, count]);
+    expect(counts).toEqual([["billing_hard_limit_reached", 2]]);
+    const query = `error=billing_hard_limit_reached&key=${job.key_id}&from=${job.created_at}`;
+    // The ledger is written a little later.
+    await until(async () => {
+      const { data } = (await gateway.call(`GET /requests?${query}`)).json;
+      return data.length >= 2;
+    });
+  } finally {
+    fake.clear();
+  }
+});
+
+test("a job that waits for its upstream shows the last error and the next attempt", async () => {
+  fake.script({ fail: "rate-limit" }, { times: 1000 });
+  try {
+    const id = await createBatch(gateway.baseURL, key, ["waits"]);
+    await until(async () => (await get(id)).waiting !== null);
+    const { waiting, status } = await get(id);
+    expect(status).toBe("in_progress");
+    expect(waiting?.message).not.toBe("");
+    expect(waiting?.next_attempt_at.slice(0, 4)).toMatch(/^20\d\d$/);
+    const batch = await fetch(`${gateway.baseURL}/batches/${id}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await batch.json()).toMatchObject({ vexel: { waiting: { code: waiting?.code } } });
+    await gateway.call(`POST /jobs/${id}/cancel`);
+    expect((await ended(id)).waiting).toBeNull();
+  } finally {
+    fake.clear();
+  }
+});
+
 test("the errors of an invalid input file are shown with their line", async () => {
   const id = await createBatch(gateway.baseURL, key, ["a", "b"], "no-such-model");
   const job = await ended(id);

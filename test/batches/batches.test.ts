@@ -71,7 +71,7 @@ test("a batch of embeddings is completed, with results, errors, counts and usage
     request_counts: { total: 0, completed: 0, failed: 0 },
     usage: null,
     metadata: { purpose: "test" },
-    vexel: { batch: null, estimated_cost: null, cost: null },
+    vexel: { batch: null, estimated_cost: null, cost: null, waiting: null },
   });
   const batch = await untilStatus(first, created.id, "completed");
   expect(batch).toMatchObject({

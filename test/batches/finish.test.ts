@@ -23,6 +23,7 @@ const job = {
   ending: null,
   error: null,
   data: { outputSeconds: null },
+  lineErrors: [],
 } as unknown as StoredJob;
 
 const results = (error: () => AsyncIterable<Uint8Array>): JobResults => {
@@ -41,7 +42,7 @@ const results = (error: () => AsyncIterable<Uint8Array>): JobResults => {
 };
 
 const vendorLines = {
-  linesOf: () => {
+  open: () => {
     throw new Error("The lines run now.");
   },
   cleanUp: async () => {

@@ -34,11 +34,12 @@ test("an API key without showCost sees no cost of a batch, whichever key has cre
       expect((listed as VexelBatch).vexel).toEqual(vexel);
       return vexel;
     };
-    const hidden = { batch: "now", estimated_cost: null, cost: null };
+    const hidden = { batch: "now", estimated_cost: null, cost: null, waiting: null };
     const visible = {
       batch: "now",
       estimated_cost: { now: expect.any(Number), vendor: expect.any(Number) },
       cost: { actual: expect.any(Number), now: expect.any(Number) },
+      waiting: null,
     };
     for (const creator of [accountant, mate]) {
       const id = await create(creator, `by ${keys.mate === creator.apiKey ? "mate" : "other"}`);

@@ -60,6 +60,7 @@ describe("an image request with `Prefer: respond-async`", () => {
       model: "gpt-image-2",
       endpoint: "/v1/images/generations",
       error: null,
+      waiting: null,
       metadata: {},
       result: null,
     });

@@ -12,6 +12,7 @@ export interface ImageJob {
   readonly model: string;
   readonly endpoint: string;
   readonly error: { readonly code: string | null; readonly message: string } | null;
+  readonly waiting: { readonly message: string; readonly next_attempt_at: number } | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly result: {
     readonly data: readonly { readonly url?: string; readonly b64_json?: string }[];

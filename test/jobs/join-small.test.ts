@@ -1,6 +1,6 @@
 /** Small results of lines are written together, and large ones are not copied. */
 import { expect, test } from "bun:test";
-import { joinSmall } from "../../server/jobs/join-small.ts";
+import { joinSmall } from "../../server/jobs/group-lines.ts";
 
 test("chunks are joined up to 256 KiB, in their order, and larger ones are kept as they are", () => {
   const small = Array.from({ length: 1000 }, (_, at) => Buffer.alloc(1000, at % 256));

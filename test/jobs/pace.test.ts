@@ -1,6 +1,6 @@
 /** Embedding lines of jobs step back while clients wait for responses. */
 import { expect, test } from "bun:test";
-import { createPace } from "../../server/jobs/pace.ts";
+import { createPace } from "../../server/jobs/waits.ts";
 
 const setUp = () => {
   let isServing = true;

@@ -1,7 +1,7 @@
 /** The runner of jobs, with lines that a test scripts: shared ranges, lost processes, retries and failures. */
 import { expect, test } from "bun:test";
-import type { JobControl } from "../../server/jobs/job-control.ts";
 import { type JobKind, type JobLine, jobErrorOf } from "../../server/jobs/job-kind.ts";
+import type { JobControl } from "../../server/jobs/line-attempts.ts";
 import { LineAttempts } from "../../server/jobs/line-attempts.ts";
 import type { RunLine } from "../../server/jobs/line-request.ts";
 import { JobRunner } from "../../server/jobs/runner.ts";
@@ -12,7 +12,7 @@ import type { Caller } from "../../server/request/caller.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import { StoredFiles } from "../../server/storage/files/stored-files.ts";
 import { createJobStore, type JobStore } from "../../server/storage/sql/job-store.ts";
-import type { StoredJob } from "../../server/storage/sql/stored-job.ts";
+import type { ClaimedRange, StoredJob } from "../../server/storage/sql/stored-job.ts";
 import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
 import { temporaryFolder } from "../harness.ts";
 import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
@@ -46,15 +46,18 @@ function startWorld({
   let results = { output: "", error: "" };
   let hasInput = true;
   const stops: (() => Promise<void>)[] = [];
+  async function* linesOf({ firstLine, settled, lines: count }: ClaimedRange) {
+    if (!hasInput) throw new GatewayError("job_input_missing", "The file is gone.");
+    for (let line = firstLine + settled; line < firstLine + count; line++)
+      yield { operation, body: { input: String(line) }, publicUrl: "", customId: String(line) };
+  }
   const kind: { -readonly [Name in keyof JobKind]: JobKind[Name] } = {
     name: "batch",
     ranges: [{ endpoints: ["/v1/embeddings"], max: 8 }],
     priority: "batch",
-    lines: async function* ({ firstLine, settled, lines: count }, record) {
-      await record("created", null);
-      if (!hasInput) throw new GatewayError("job_input_missing", "The file is gone.");
-      for (let line = firstLine + settled; line < firstLine + count; line++)
-        yield { operation, body: { input: String(line) }, publicUrl: "", customId: String(line) };
+    open: async (held) => {
+      if (!(await held.record({ vendorBatch: "{}" }))) return { kind: "stopped" };
+      return { lines: linesOf(held.range) };
     },
     format: async function* ({ customId }, result) {
       const code = result.kind === "none" ? jobErrorOf(result.error).code : result.status;
@@ -195,9 +198,9 @@ test("a database that fails while the batch of a vendor is recorded delays the j
   await world.submit();
   world.start("a", ok, {
     ...world.store,
-    recordVendorBatch: async (...recorded) => {
+    recordState: async (...recorded) => {
       if (failures-- > 0) throw new Error("The database was restarted.");
-      return world.store.recordVendorBatch(...recorded);
+      return world.store.recordState(...recorded);
     },
   });
   await until(() => failures < 1);
@@ -426,9 +429,9 @@ test("lines whose results the database does not settle are not sent again at onc
   const failing: JobStore = {
     ...world.store,
     settle: async () => Promise.reject(new Error("no such column")),
-    releaseRange: async (claim, at) => {
-      delaysMs.push(at - Date.now());
-      await world.store.releaseRange(claim, at);
+    releaseRange: async (claim, wait) => {
+      delaysMs.push(wait.until - Date.now());
+      await world.store.releaseRange(claim, wait);
     },
   };
   world.start("a", ok, failing);
@@ -446,6 +449,42 @@ test("a line that a limit refuses is tried again until it succeeds", async () =>
   );
   await until(() => world.ended.length > 0);
   expect(world.ended).toMatchObject([{ completed: 20, failed: 0 }]);
+});
+
+test("a job whose lines wait for a limit shows the error and the next attempt", async () => {
+  await using world = startWorld({ lines: 2, perRange: 2 });
+  await world.submit();
+  const limit = new GatewayError("rate_limited", "Too many.", { retryAfterMs: 30_000 });
+  let isOver = false;
+  const { wake } = world.start("a", async (request, key) => {
+    if (isOver) return ok(request, key);
+    request.line.requestEnded(undefined, { code: limit.kind, message: limit.message });
+    return toErrorResponse(limit);
+  });
+  const shown = async () => (await world.store.find("project:a", "batch_1"))?.waiting;
+  await until(async () => (await shown()) !== null);
+  const waiting = await shown();
+  expect(waiting?.error).toEqual({ code: "rate_limited", message: "Too many." });
+  expect(waiting?.until).toBeGreaterThan(Date.now() + 20_000);
+  isOver = true;
+  wake();
+});
+
+test("the errors of the lines of a job are counted by their kind", async () => {
+  await using world = startWorld({ lines: 20, perRange: 10 });
+  await world.submit();
+  world.start("a", async ({ line, job }) => {
+    const kind = Number(job.customId) < 13 ? "model_not_found" : "invalid_value";
+    const error = new GatewayError(kind, `It is ${kind}.`);
+    line.requestEnded(undefined, { code: kind, message: error.message });
+    return toErrorResponse(error);
+  });
+  await until(() => world.ended.length > 0);
+  const counts = world.ended[0]?.lineErrors.toSorted((a, b) => b.count - a.count);
+  expect(counts).toEqual([
+    { code: "model_not_found", message: "It is model_not_found.", count: 13 },
+    { code: "invalid_value", message: "It is invalid_value.", count: 7 },
+  ]);
 });
 
 test("lines of a revoked key fail with `invalid_api_key`", async () => {

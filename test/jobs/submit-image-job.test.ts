@@ -1,6 +1,6 @@
 /** The submission of image jobs while the database fails. */
 import { expect, test } from "bun:test";
-import { readInput } from "../../server/jobs/image-input.ts";
+import { readInput } from "../../server/jobs/image-kind.ts";
 import type { JobBudget } from "../../server/jobs/job-budget.ts";
 import { createJobs, type Jobs } from "../../server/jobs/jobs.ts";
 import { createSubmitImageJob } from "../../server/jobs/submit-image-job.ts";

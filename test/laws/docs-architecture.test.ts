@@ -64,8 +64,7 @@ describe("ARCHITECTURE.md", () => {
     const isStage = (file: string): boolean => /\bStage</.test(textOf(file));
     const own = [
       "server/pipeline/stages.ts",
-      "server/batches/vendor/embedding-stages.ts",
-      "server/batches/vendor/image-stages.ts",
+      "server/batches/vendor/stages.ts",
       "server/request/stage.ts",
     ];
     const silent = filesBelow("server").filter((file) => isStage(file) && !files.includes(file));

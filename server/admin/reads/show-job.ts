@@ -1,7 +1,7 @@
 /** Jobs as the admin API shows them: progress, rate, remaining time and cost. */
 import type { JobDetail, ShownJob } from "../../../contract/admin.ts";
 import { projectOfOwner } from "../../auth/owner.ts";
-import { batchDataOf } from "../../batches/stored-batch.ts";
+import { batchDataOf } from "../../batches/batches.ts";
 import { roundDollars } from "../../lib/nano-dollars.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
 
@@ -35,6 +35,8 @@ export function showJob(job: StoredJob, keyName: string | null, now: number): Sh
     remaining_ms:
       status === "in_progress" && rate !== null ? Math.round((left / rate) * 1000) : null,
     error: job.error?.message ?? null,
+    waiting: waitingOf(job),
+    line_errors: job.lineErrors.toSorted((a, b) => b.count - a.count).slice(0, shownErrors),
     has_output: isImage ? status === "completed" : outputFileId !== undefined,
     has_errors: errorFileId !== undefined,
   };
@@ -51,6 +53,13 @@ export function showJobDetail(job: StoredJob, keyName: string | null, now: numbe
     list_cost: job.listCost === null ? null : roundDollars(job.listCost),
   };
 }
+
+const shownErrors = 3;
+
+const waitingOf = ({ endedAt, waiting }: StoredJob): ShownJob["waiting"] =>
+  endedAt === null && waiting?.error
+    ? { ...waiting.error, next_attempt_at: timeOf(waiting.until) }
+    : null;
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();
 

@@ -6,7 +6,7 @@ import { pageSchema } from "../../../contract/admin/page.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { findKey } from "../../auth/authenticate.ts";
 import { ownerOf, ownerOfProject, projectOfOwner } from "../../auth/owner.ts";
-import { type BatchEndpoint, batchDataOf, batchEndpoints } from "../../batches/stored-batch.ts";
+import { type BatchEndpoint, batchDataOf, batchEndpoints } from "../../batches/batches.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FoundFile } from "../../storage/ports/file-store.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";

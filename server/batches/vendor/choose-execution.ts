@@ -1,10 +1,43 @@
-/** Decides whether the lines of a batch run now, or in a batch of a vendor, and what both cost. */
+/**
+ * The vendors whose batches run the lines of a client's batch, by the kind of the upstream. Decides whether the lines run
+ * now, or in a batch of a vendor, and what both cost.
+ */
+
 import type { Model } from "../../config/snapshot.ts";
 import type { NewRange } from "../../storage/sql/stored-job.ts";
+import { batchPriceFactor } from "../../upstream/catalog/prices/batch-price.ts";
 import type { Target } from "../../upstream/contract.ts";
-import type { BatchExecution, BatchOperation, EstimatedCost } from "../stored-batch.ts";
-import { type Vendor, vendorOf } from "./index.ts";
-import type { VendorLimits } from "./vendor-api.ts";
+import type { BatchExecution, BatchOperation, EstimatedCost } from "../batches.ts";
+import { gemini } from "./gemini.ts";
+import { mistral, openai, voyage } from "./openai.ts";
+import type { VendorApi, VendorLimits } from "./vendor-api.ts";
+
+const apis: ReadonlyMap<string, VendorApi> = new Map([
+  ["openai", openai],
+  ["gemini", gemini],
+  ["mistral", mistral],
+  ["voyage", voyage],
+]);
+
+export interface Vendor {
+  readonly api: VendorApi;
+  /** The part of the price of a request that a line costs. */
+  readonly priceFactor: number;
+}
+
+/** Undefined: the upstream has no batches. */
+export function vendorOf({ upstream }: Target): Vendor | undefined {
+  const api = apis.get(upstream.kind);
+  const priceFactor = batchPriceFactor(upstream.kind);
+  return api && priceFactor !== undefined ? { api, priceFactor } : undefined;
+}
+
+/** The target with the prices of the vendor's batch. */
+export const withDiscount = ({ tokenPrice, ...target }: Target, priceFactor: number): Target => ({
+  ...target,
+  priceFactor,
+  ...(tokenPrice !== undefined && { tokenPrice: tokenPrice * priceFactor }),
+});
 
 interface ExecutionQuestion {
   /** What the client requested. Undefined: the model decides. */
@@ -89,13 +122,17 @@ function findTarget({ operation, model, isSupported }: ExecutionQuestion): Found
 /** A target without a known price is never the cheapest. */
 const comparable = (target: FoundTarget): number => batchPrice(target) ?? Number.POSITIVE_INFINITY;
 
-const batchPrice = ({ target: { tokenPrice }, priceFactor }: FoundTarget): number | undefined =>
+export const batchPrice = ({
+  target: { tokenPrice },
+  priceFactor,
+}: Pick<FoundTarget, "target" | "priceFactor">): number | undefined =>
   tokenPrice === undefined ? undefined : tokenPrice * priceFactor;
 
 const lowest = (prices: readonly (number | undefined)[]): number | undefined =>
   prices.includes(undefined) || prices.length === 0 ? undefined : Math.min(...(prices as number[]));
 
-const dollarsOf = (tokens: number, price: number | undefined): number | null =>
+/** `price`: of a million tokens. Null: unknown. */
+export const dollarsOf = (tokens: number, price: number | undefined): number | null =>
   price === undefined ? null : (tokens * price) / 1_000_000;
 
 /** A range with its size. */

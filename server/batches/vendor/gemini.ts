@@ -4,7 +4,7 @@
  */
 import { jsonRequest } from "../../upstream/adapters/wire/build-request.ts";
 import { asObject, listOf, memberOf } from "../../upstream/adapters/wire/members.ts";
-import { getJson, idIn, isOlder, postJson, present } from "./openai-files.ts";
+import { getJson, idIn, isOlder, postJson, present } from "./openai.ts";
 import type {
   InputFile,
   JsonObject,
@@ -13,7 +13,7 @@ import type {
   VendorResult,
   VendorStatus,
 } from "./vendor-api.ts";
-import { VendorError } from "./vendor-endpoint.ts";
+import { VendorError } from "./vendor-api.ts";
 
 const maxPages = 1000;
 const pageSize = 100;

@@ -9,7 +9,7 @@ import type { Turns } from "../../lib/turns.ts";
 import type { PermittedModel } from "../../request/caller.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { EmbeddingsQuery, GenerationQuery, Target } from "../../upstream/contract.ts";
-import { splitLines } from "../split-lines.ts";
+import { splitLines } from "../read-lines.ts";
 
 /** One upstream request of a line. */
 export interface SentRequest {

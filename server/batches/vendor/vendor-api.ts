@@ -1,5 +1,13 @@
-/** The batch API of a vendor: one file of this folder for each. */
-import type { UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
+/**
+ * The batch API of a vendor, and requests to it with the URL, the API key and the HTTP client of the upstream. OpenAI's
+ * and those that are like it are in `openai.ts`, Gemini's is in `gemini.ts`.
+ */
+
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../upstream/adapter.ts";
+import type { EmbeddingsQuery, GenerationQuery, Target } from "../../upstream/contract.ts";
+import type { SendUpstreamRequest } from "../../upstream/transport/index.ts";
+import type { BatchOperation } from "../batches.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -89,3 +97,105 @@ export interface VendorApi {
   /** The response body to one request, from the results of its lines. */
   joinResults(bodies: readonly unknown[]): unknown;
 }
+
+/** The vendor refused a request, or did not respond. */
+export class VendorError extends Error {
+  override readonly name = "VendorError";
+  /** Undefined: there was no response. */
+  readonly status: number | undefined;
+  readonly outcome: Outcome;
+
+  constructor(message: string, status: number | undefined) {
+    super(message);
+    this.status = status;
+    this.outcome = outcomeOf(status);
+  }
+}
+
+/** What a request came to that did not succeed. Only a refused one does not succeed later. */
+type Outcome =
+  | "refused"
+  /** The vendor has not done what was requested. */
+  | "not_done"
+  /** It may have. */
+  | "unknown";
+
+function outcomeOf(status: number | undefined): Outcome {
+  if (status === 429) return "not_done";
+  return status === undefined || status === 408 || status >= 500 ? "unknown" : "refused";
+}
+
+/** A failure of the vendor as a value. */
+export async function attempt<T>(
+  request: Promise<T>,
+): Promise<{ readonly value: T } | { readonly failure: VendorError }> {
+  try {
+    return { value: await request };
+  } catch (error) {
+    if (error instanceof VendorError) return { failure: error };
+    throw error;
+  }
+}
+
+interface VendorEndpointOptions {
+  readonly adapter: Adapter;
+  readonly send: SendUpstreamRequest;
+  readonly operation: BatchOperation;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** A vendor that does not respond must not keep other batches waiting. Files are uploaded and downloaded in longer. */
+const [timeoutMs, fileTimeoutMs] = [60_000, 30 * 60_000];
+
+/** Undefined: requests to the target do not run in batches of its vendor. */
+export function vendorEndpointOf(
+  api: VendorApi,
+  target: Target,
+  { adapter, send, operation, stopping }: VendorEndpointOptions,
+): VendorEndpoint | undefined {
+  if (operation === "edits" || (operation === "generations" && !api.imageLimits)) return undefined;
+  const sample =
+    operation === "embeddings"
+      ? adapter.embeddings?.toUpstream(sampleQuery, target)
+      : adapter.generations?.toUpstream(sampleImage, target);
+  const url = sample && api.urlOf(sample.url);
+  if (!sample || url === undefined) return undefined;
+  const { "content-type": _, ...headers } = sample.headers;
+  const context = { target, model: target.model };
+  return {
+    url,
+    headers,
+    send: async (request) => {
+      try {
+        const isFile = typeof request.body === "object" || request.fileBytes !== undefined;
+        const timeout = AbortSignal.timeout(isFile ? fileTimeoutMs : timeoutMs);
+        const signal = AbortSignal.any([stopping, timeout]);
+        const response = await send(request, signal);
+        if (response.status >= 200 && response.status <= 299) return response;
+        const { message } = await adapter.readError(response, context);
+        throw new VendorError(message, response.status);
+      } catch (error) {
+        if (error instanceof GatewayError) throw new VendorError(error.message, undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Every model takes it: its URL and its headers are those of the batch API. */
+const sampleQuery: EmbeddingsQuery = {
+  model: "",
+  input: { kind: "text", texts: ["a"] },
+  single: true,
+  encoding: "float",
+  extraFields: {},
+};
+
+const sampleImage: GenerationQuery = {
+  model: "",
+  prompt: "a",
+  stream: false,
+  options: {},
+  extraFields: {},
+};

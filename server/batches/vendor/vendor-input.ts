@@ -1,17 +1,12 @@
 /** Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them. */
 import { type BudgetedOwner, labelOwnersText } from "../../../contract/limits-and-budgets.ts";
-import { noReservation, withLine } from "../../jobs/range-reservation.ts";
+import { noReservation, withLine } from "../../jobs/job-budget.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RangeReservation } from "../../storage/sql/stored-job.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
 import type { SentLine, SentRequest, SentRequestsWriter } from "./sent-requests.ts";
 import type { JsonObject, VendorApi } from "./vendor-api.ts";
-
-/** The lines cannot be one batch of the vendor. */
-export class VendorRefusal extends Error {
-  override readonly name = "VendorRefusal";
-}
 
 /** One of the upstream requests of a line. */
 export interface PlannedRequest extends Pick<SentRequest, "query"> {
@@ -37,6 +32,8 @@ export class VendorInput {
   nanos: number | null = 0;
   /** What is reserved for the lines with a known price. */
   reserved: RangeReservation = noReservation;
+  /** Why the lines cannot be one batch of the vendor. Undefined: they can. */
+  refusal: string | undefined;
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
   #count = 0;
@@ -58,8 +55,8 @@ export class VendorInput {
 
   /**
    * `lines`: other requests are served while they are read. `plan` throws GatewayError if the line is invalid, or if it
-   * does not fit into the budget of its end user or of a tag. `sent`: what is written of each line. Throws
-   * VendorRefusal.
+   * does not fit into the budget of its end user or of a tag. `sent`: what is written of each line. Ends early if the
+   * lines cannot be one batch.
    */
   async *write<L extends NumberedLine>(
     lines: AsyncIterable<L>,
@@ -77,12 +74,12 @@ export class VendorInput {
       }
       const { requests, nanos, labelBudgets } = planned;
       if (requests.length === 0) continue;
-      this.nanos = this.nanos === null || nanos === null ? null : this.nanos + nanos;
       const labels = labelOwnersText(labelBudgets);
-      if (nanos !== null) this.reserved = withLine(this.reserved, { nanos, labels });
+      this.#reserve(nanos, labels);
       const written: SentRequest[] = [];
       for (const [at, { request, query }] of requests.entries()) {
         const vendorLines = this.#linesOf(`${number}-${at}`, request);
+        if (!vendorLines) return;
         written.push({ ids: vendorLines.map(idOf), query });
         yield* vendorLines.map((vendorLine) => Buffer.from(`${JSON.stringify(vendorLine)}\n`));
       }
@@ -90,14 +87,25 @@ export class VendorInput {
     }
   }
 
-  #linesOf(id: string, request: UpstreamRequest): readonly JsonObject[] {
-    const body = bodyOf(request);
+  #reserve(nanos: number | null, labels: string | null): void {
+    this.nanos = this.nanos === null || nanos === null ? null : this.nanos + nanos;
+    if (nanos !== null) this.reserved = withLine(this.reserved, { nanos, labels });
+  }
+
+  #linesOf(id: string, request: UpstreamRequest): readonly JsonObject[] | undefined {
+    const text = textOf(request);
+    if (text === undefined) {
+      this.refusal = "The vendor's batches take texts only.";
+      return undefined;
+    }
+    const body = asObject(JSON.parse(text)) ?? {};
     const shared = JSON.stringify(this.#api.sharedOf(body));
     this.#shared ??= shared;
-    if (shared !== this.#shared)
-      throw new VendorRefusal(
-        "The lines differ in their model or their options, which the vendor takes once for all lines of a batch.",
-      );
+    if (shared !== this.#shared) {
+      this.refusal =
+        "The lines differ in their model or their options, which the vendor takes once for all lines of a batch.";
+      return undefined;
+    }
     const vendorLines = this.#api.linesOf(id, body, this.#path);
     this.#count += vendorLines.length;
     return vendorLines;
@@ -112,11 +120,9 @@ function errorOfLine(error: unknown): GatewayError {
 /** The id by which the vendor's result is found. */
 const idOf = ({ custom_id: id, key }: JsonObject): string => String(id ?? key);
 
-const bodyOf = (request: UpstreamRequest): JsonObject =>
-  asObject(JSON.parse(textOf(request))) ?? {};
-
-function textOf({ body }: UpstreamRequest): string {
+/** Undefined: the body is no text. */
+function textOf({ body }: UpstreamRequest): string | undefined {
   if (typeof body === "string") return body;
   if (body && "text" in body && typeof body.text === "function") return String(body.text());
-  throw new VendorRefusal("The vendor's batches take texts only.");
+  return undefined;
 }

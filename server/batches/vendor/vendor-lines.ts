@@ -1,25 +1,26 @@
 /**
  * The lines of a range that the batch of a vendor runs. Read this folder from here.
  *
- * A range of a client's batch becomes one batch of the vendor. The row of the range has its state (`vendor-state.ts`).
- * The runner claims the range again and again, in any process, and each claim takes the next step (`vendor-batch.ts`):
+ * A range of a client's batch becomes one batch of the vendor. The row of the range has its phase, and the runner claims
+ * the range again and again, in any process. Each claim takes the next steps (`server/jobs/next-step.ts`,
+ * `vendor-batch.ts`):
  *
- * 1. No state. Each line passes the stages up to its upstream requests (`plan` of `embedding-stages.ts`). These are the
+ * 1. `planned`. Each line passes the stages up to its upstream requests (`plan` of `stages.ts`). These are the
  *    vendor's input file, and what is needed to read their results is a file beside it (`sent-requests.ts`). The
  *    estimated cost is reserved in all budgets, and the file is uploaded.
  * 2. `uploaded`. From here on, the estimate in the row is reserved by every process (`server/jobs/job-budget.ts`).
  *    `creating`: the batch is created, once. After a crash, or an error that does not say, it is looked up by its name.
- * 3. `created`. The batch is polled, or canceled because the job ends.
- * 4. The batch has ended. Its results are downloaded, and each line runs through the request pipeline, as lines do that
- *    run now, with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at
- *    the vendor's price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
- *
- * 5. The range has ended. Its files at the vendor are deleted (`cleanUp`), if that fails again and again for a day.
+ * 3. `created`. The batch is polled. `canceling`: it is canceled because the job ends.
+ * 4. `delivering`. Its results are downloaded, and each line runs through the request pipeline, as lines do that run now,
+ *    with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the vendor's
+ *    price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
+ * 5. The range has ended. Its files at the vendor are deleted, if that fails again and again for a day (`cleanUp`).
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
-import { RangeWaits, type RecordVendorBatch } from "../../jobs/job-kind.ts";
+import type { HeldRange, JobKind, RangeEnd } from "../../jobs/job-kind.ts";
+import { cancelMs, isLate, maxReadings, nextStep, type Step } from "../../jobs/next-step.ts";
 import type { ByteTurns } from "../../lib/byte-turns.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -27,21 +28,19 @@ import type { Log } from "../../lib/log.ts";
 import type { ClaimedRange, StoredJob } from "../../storage/sql/stored-job.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
-import { type Delivery, ResultLine } from "./result-line.ts";
 import { type SentLine, SentRequests } from "./sent-requests.ts";
+import { VendorError } from "./vendor-api.ts";
 import {
   type BatchLine,
-  cancelMs,
   type Ended,
   fileNamesOf,
+  storedBatchOf,
   VendorBatch,
   type VendorBatchOptions,
   type VendorTarget,
+  vendorFilesOf,
 } from "./vendor-batch.ts";
-import { VendorError } from "./vendor-endpoint.ts";
-import { download } from "./vendor-files.ts";
-import { VendorResults } from "./vendor-results.ts";
-import { type Created, filesOf, readState, type VendorState } from "./vendor-state.ts";
+import { type Delivery, download, ResultLine, VendorResults } from "./vendor-results.ts";
 
 interface VendorLinesOptions extends VendorBatchOptions {
   /** Undefined: the upstream was deleted, or has no batches any more. */
@@ -55,16 +54,12 @@ interface VendorLinesOptions extends VendorBatchOptions {
   readonly byteTurns: Pick<ByteTurns, "steps">;
 }
 
-/** A process that dies while it reads the results has tried too. */
-const maxReadings = 3;
+type Opened = Awaited<ReturnType<JobKind["open"]>>;
 
 export const createVendorLines = (options: VendorLinesOptions) => ({
   /** `plain`: the lines as they would run now. */
-  linesOf: (
-    range: ClaimedRange,
-    plain: () => AsyncIterable<BatchLine>,
-    record: RecordVendorBatch,
-  ): AsyncGenerator<BatchLine> => new RangeLines(options, range, plain, record).lines(),
+  open: (held: HeldRange, plain: () => AsyncIterable<BatchLine>): Promise<Opened> =>
+    new OpenedRange(options, held, plain).open(),
   /**
    * The range has ended, or never will because its job failed: then its batch at the vendor is canceled. Its files at
    * the vendor are deleted. False: something is left there, which the log names. Never rejects.
@@ -72,197 +67,170 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
   cleanUp: async (range: ClaimedRange): Promise<boolean> => {
     const { targetOf, log } = options;
     const { job, settled, lines } = range;
-    const state = readState(range.vendorBatch);
-    if (!state) return true;
     const at = targetOf(job);
-    const batch = at && new VendorBatch(options, range, at, async () => undefined);
+    const batch = at && new VendorBatch(options, { range, record: async () => true }, at);
     let isClean = true;
-    const attempt = async (work: Promise<void> | undefined, event: string, file?: string) => {
+    const tryTo = async (event: string, work: () => Promise<void> | undefined, file?: string) => {
       try {
-        if (!work) throw new Error("The upstream was deleted, or has no batches any more.");
-        await work;
+        if (!batch) throw new Error("The upstream was deleted, or has no batches any more.");
+        await work();
       } catch (error) {
         isClean = false;
         log.warn(event, { job: job.id, ...(file && { file }), reason: errorMessage(error) });
       }
     };
-    if (settled < lines) await attempt(batch?.abandon(state), "vendor-batch-not-canceled");
-    for (const file of filesOf(state))
-      await attempt(batch?.deleteFile(file), "vendor-file-not-deleted", file);
+    if (settled < lines && storedBatchOf(range).sent)
+      await tryTo("vendor-batch-not-canceled", async () => {
+        if (await batch?.abandon()) throw new Error("The vendor does not say that it has ended.");
+      });
+    for (const file of vendorFilesOf(range))
+      await tryTo("vendor-file-not-deleted", () => batch?.deleteFile(file), file);
     return isClean;
   },
 });
 
 export type VendorLines = ReturnType<typeof createVendorLines>;
 
-class RangeLines {
+class OpenedRange {
   readonly #options: VendorLinesOptions;
-  readonly #range: ClaimedRange;
+  readonly #held: HeldRange;
   readonly #plain: () => AsyncIterable<BatchLine>;
-  readonly #record: RecordVendorBatch;
-  /** The vendor may run the lines. */
-  #isSent: boolean;
 
-  constructor(
-    options: VendorLinesOptions,
-    range: ClaimedRange,
-    plain: () => AsyncIterable<BatchLine>,
-    record: RecordVendorBatch,
-  ) {
+  constructor(options: VendorLinesOptions, held: HeldRange, plain: () => AsyncIterable<BatchLine>) {
     this.#options = options;
-    this.#range = range;
+    this.#held = held;
     this.#plain = plain;
-    this.#record = record;
-    const kind = readState(range.vendorBatch)?.kind;
-    this.#isSent = kind === "creating" || kind === "created";
   }
 
-  async *lines(): AsyncGenerator<BatchLine> {
-    const { targetOf } = this.#options;
-    const { job } = this.#range;
-    const before = readState(this.#range.vendorBatch);
-    const at = targetOf(job);
+  async open(): Promise<Opened> {
+    const { targetOf, now } = this.#options;
+    const at = targetOf(this.#job);
     const payer = this.#payer();
-    // Nothing was sent, and nothing is, or nothing is known of it: the lines end with the reason.
-    const isOver = job.ending !== null && (!before || this.#isOverdue(before));
-    // What was sent is delivered, also if the model has another upstream now.
-    const isChanged = payer instanceof GatewayError && payer.kind === "vendor_batch_failed";
-    if (isChanged && at && before?.kind === "created") return yield* this.#continue(at, before);
-    if (isOver || !at || payer instanceof GatewayError) {
-      if (at && before) await this.#abandon(at, before);
-      return yield* this.#unsent(at, payer);
+    for (;;) {
+      const step = nextStep(this.#held.range, {
+        hasVendor: at !== undefined,
+        payer: stateOf(payer),
+        now: now(),
+      });
+      if (step === "run") return { lines: this.#plain() };
+      if (step === "fail" || !at) return { lines: this.#failed() };
+      const opened = await this.#take(step, at, payer);
+      if (opened) return opened;
     }
-    yield* this.#continue(at, before, payer);
   }
 
-  /** `payer`: needed until the batch is created. */
-  async *#continue(
+  /** Undefined: the next step follows. */
+  async #take(
+    step: Exclude<Step, "run" | "fail">,
     at: VendorTarget,
-    before: VendorState | undefined,
-    payer?: ChargedLines,
-  ): AsyncGenerator<BatchLine> {
-    const batch = new VendorBatch(this.#options, this.#range, at, this.#record);
-    const step = await batch.advance(before, payer, this.#plain);
-    if (step.kind === "results") return yield* this.#results(batch, at, step);
-    if (step.kind === "refused") yield* this.#failed(step.reason);
-    else yield* this.#plain();
+    payer: ChargedLines | GatewayError,
+  ): Promise<Opened | undefined> {
+    const batch = new VendorBatch(this.#options, this.#held, at);
+    switch (step) {
+      case "upload":
+        return batch.upload(payer as ChargedLines, this.#plain);
+      case "deliver":
+        return this.#deliver(batch, at);
+      case "unreadable":
+        return {
+          kind: "failed",
+          error: failedError(`its results could not be read in ${maxReadings} attempts`),
+        };
+      case "abandon": {
+        const wait = await batch.abandon();
+        if (wait && !isLate(this.#job, this.#options.now())) return { kind: "waits", wait };
+        return { lines: stateOf(payer) === "moved" ? this.#failed() : this.#plain() };
+      }
+      default:
+        return batch[step]();
+    }
+  }
+
+  get #job(): StoredJob {
+    return this.#held.range.job;
   }
 
   #payer(): ChargedLines | GatewayError {
     try {
-      return this.#options.payerOf(this.#range.job);
+      return this.#options.payerOf(this.#job);
     } catch (error) {
       if (error instanceof GatewayError) return error;
       throw error;
     }
   }
 
-  async #abandon(at: VendorTarget, before: VendorState): Promise<void> {
-    const batch = new VendorBatch(this.#options, this.#range, at, this.#record);
-    try {
-      await batch.abandon(before);
-    } catch (error) {
-      const isLate = this.#options.now() > this.#range.job.deadline + cancelMs;
-      if (isLate && (error instanceof VendorError || error instanceof RangeWaits)) return;
-      throw error instanceof VendorError ? batch.tryAgain(error) : error;
-    }
-  }
-
-  /** It is not known whether the batch was created, and the job ended long ago. */
-  #isOverdue({ kind }: VendorState): boolean {
-    const { cancellingAt, deadline } = this.#range.job;
-    return kind === "creating" && this.#options.now() > (cancellingAt ?? deadline) + cancelMs;
-  }
-
-  /** The lines of a revoked key, or of a deleted model, fail with the reason when they run. */
-  async *#unsent(
-    at: VendorTarget | undefined,
-    payer: ChargedLines | GatewayError,
-  ): AsyncGenerator<BatchLine> {
-    const isOfAnother = payer instanceof GatewayError && payer.kind === "vendor_batch_failed";
-    if (!at || isOfAnother) yield* this.#failed("the model has no upstream with batches any more");
-    else yield* this.#plain();
-  }
-
-  async *#failed(reason: string): AsyncGenerator<BatchLine> {
+  async *#failed(): AsyncGenerator<BatchLine> {
+    const { refusal = "the model has no upstream with batches any more" } = storedBatchOf(
+      this.#held.range,
+    );
     for await (const line of this.#plain())
-      yield this.#mayRun ? line : { ...line, failure: failedError(reason) };
+      yield this.#mayRun ? line : { ...line, failure: failedError(refusal) };
   }
 
   /** A line without a result of the vendor runs now, or ends because the job ends. */
   get #mayRun(): boolean {
-    const { job } = this.#range;
-    return job.ending !== null || (this.#options.runsNow(job) && !this.#maySpendTwice);
+    const { ending } = this.#job;
+    return ending !== null || (this.#options.runsNow(this.#job) && !this.#maySpendTwice);
   }
 
   /** An image that the vendor may have generated is not generated again. */
   get #maySpendTwice(): boolean {
-    return this.#isSent && this.#range.job.endpoint !== "/v1/embeddings";
+    const { phase } = this.#held.range;
+    const isSent = phase !== "planned" && phase !== "uploaded" && phase !== "refused";
+    return isSent && this.#job.endpoint !== "/v1/embeddings";
   }
 
-  async *#results(
-    batch: VendorBatch,
-    at: VendorTarget,
-    { sent, status }: { readonly sent: Created; readonly status: Ended },
+  async #deliver(batch: VendorBatch, at: VendorTarget): Promise<Opened> {
+    const { files, now, byteTurns } = this.#options;
+    const { readings } = this.#held.range;
+    const { end } = storedBatchOf(this.#held.range).sent ?? {};
+    const names = fileNamesOf(this.#held.range);
+    if (!end) throw new GatewayError("internal", "The vendor's batch has not ended.");
+    const open = () => download(at.api, at.endpoint, end.files);
+    const turns = byteTurns.steps(this.#job.owner);
+    if (!(await this.#held.record({ readings: readings + 1 }))) return stopped;
+    try {
+      const results = await VendorResults.open(files, names.results, at.api, open, turns);
+      const isHeld = await this.#held.record({ readings: 0 });
+      if (!isHeld) return stopped;
+      const requests = await SentRequests.open(files, names.requests, turns);
+      return { lines: this.#delivered(at, results, requests, end) };
+    } catch (error) {
+      // The vendor or the storage does not respond, which says nothing about the results.
+      if (isUnavailable(error)) await this.#held.record({ readings });
+      const isExternal = error instanceof VendorError || error instanceof GatewayError;
+      if (isExternal && now() < this.#job.deadline + cancelMs) return batch.tryAgain(error);
+      throw error instanceof VendorError ? failedError(error.message) : error;
+    }
+  }
+
+  async *#delivered(
+    { api, target: { upstream } }: VendorTarget,
+    results: VendorResults,
+    requests: SentRequests,
+    end: Ended,
   ): AsyncGenerator<BatchLine> {
-    this.#isSent = true;
-    const ended = batch.ended(sent, status);
-    const results = await this.#openResults(batch, at, ended, status);
-    const { files, byteTurns } = this.#options;
-    const { job } = this.#range;
-    const { requests: name } = fileNamesOf(this.#range);
-    const requests = await SentRequests.open(files, name, byteTurns.steps(job.owner)).catch(
-      (error: Error) => {
-        throw batch.tryAgain(error);
-      },
-    );
-    const { upstream } = at.target;
-    const delivery = { ...requests.sentTo, upstream, at: ended.endedAt, api: at.api, results };
+    const at = this.#held.range.phaseSince;
+    const delivery: Delivery = { ...requests.sentTo, upstream, at, api, results };
     try {
       for await (const line of this.#plain()) {
         const found = await requests.find(line.number);
         if (!found) yield line;
         else if (found instanceof GatewayError) yield { ...line, failure: found };
-        else yield this.#deliver(line, found, delivery, status);
+        else yield this.#withResult(line, found, delivery, end);
       }
     } finally {
       await requests.close();
     }
   }
 
-  #deliver(line: BatchLine, sent: SentLine, delivery: Delivery, status: Ended): BatchLine {
+  #withResult(line: BatchLine, sent: SentLine, delivery: Delivery, end: Ended): BatchLine {
     const { number, nanos, labels } = sent;
     const reserved = nanos === null ? {} : { reserved: { nanos, labels } };
     if (delivery.results.has(number))
       return { ...line, ...reserved, vendor: new ResultLine(delivery, sent) };
     if (this.#mayRun) return { ...line, ...reserved };
-    return { ...line, ...reserved, failure: this.#missing(status) };
-  }
-
-  async #openResults(
-    batch: VendorBatch,
-    { api, endpoint }: VendorTarget,
-    sent: Created,
-    { files: fileIds }: Ended,
-  ): Promise<VendorResults> {
-    const { files, now, byteTurns } = this.#options;
-    const { job } = this.#range;
-    const { readings = 0 } = sent;
-    if (readings >= maxReadings)
-      throw failedError(`its results could not be read in ${maxReadings} attempts`);
-    const { results: name } = fileNamesOf(this.#range);
-    const open = () => download(api, endpoint, fileIds);
-    await batch.setReadings(sent, readings + 1);
-    try {
-      const results = await VendorResults.open(files, name, api, open, byteTurns.steps(job.owner));
-      await batch.setReadings(sent, 0);
-      return results;
-    } catch (error) {
-      if (isUnavailable(error)) await batch.setReadings(sent, readings);
-      const isExternal = error instanceof VendorError || error instanceof GatewayError;
-      if (isExternal && now() < job.deadline + cancelMs) throw batch.tryAgain(error);
-      throw error instanceof VendorError ? failedError(error.message) : error;
-    }
+    return { ...line, ...reserved, failure: this.#missing(end) };
   }
 
   #missing({ outcome, reason }: Ended): GatewayError {
@@ -277,7 +245,13 @@ class RangeLines {
   }
 }
 
-/** The vendor or the storage does not respond, which says nothing about the results. */
+const stopped: RangeEnd = { kind: "stopped" };
+
+function stateOf(payer: ChargedLines | GatewayError): "present" | "moved" | "gone" {
+  if (!(payer instanceof GatewayError)) return "present";
+  return payer.kind === "vendor_batch_failed" ? "moved" : "gone";
+}
+
 const isUnavailable = (error: unknown): boolean =>
   error instanceof VendorError ||
   (error instanceof GatewayError && error.kind === "storage_unavailable");

@@ -1,16 +1,20 @@
 /**
  * The results of a vendor's batch: downloaded into the file store, and found by the number of their line. The vendor's
- * order does not matter.
+ * order does not matter. A line with a result runs with it in place of the response to what was sent.
  */
 import { copyAll } from "../../lib/borrowed-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Turns } from "../../lib/turns.ts";
+import type { VendorLine } from "../../request/job-line.ts";
 import type { FileStore, FoundFile } from "../../storage/ports/file-store.ts";
+import type { UpstreamResponse } from "../../upstream/adapter.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
+import type { Target } from "../../upstream/contract.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { parseVectorsJson } from "../../upstream/parse-vectors-json.ts";
-import { splitLines } from "../split-lines.ts";
-import type { JsonObject, VendorApi, VendorResult } from "./vendor-api.ts";
+import { splitLines } from "../read-lines.ts";
+import type { SentLine, SentRequest, SentTo } from "./sent-requests.ts";
+import type { JsonObject, VendorApi, VendorEndpoint, VendorResult } from "./vendor-api.ts";
 
 /** Where a result is in the file. */
 interface Position {
@@ -120,4 +124,88 @@ async function fieldsOf(line: Buffer): Promise<JsonObject | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** Of one file of results. It is written to disk as it arrives. */
+const maxResultBytes = 16 * 1024 ** 3;
+
+export async function* download(
+  api: VendorApi,
+  endpoint: VendorEndpoint,
+  fileIds: readonly string[],
+): AsyncGenerator<Uint8Array> {
+  for (const fileId of fileIds) {
+    const response = await endpoint.send({
+      url: api.fileUrl(endpoint, fileId),
+      headers: endpoint.headers,
+      streams: true,
+      fileBytes: maxResultBytes,
+    });
+    yield* response.chunks();
+    yield Buffer.from("\n");
+  }
+}
+
+/** What all lines of a vendor's batch share when their results are delivered. */
+export interface Delivery extends SentTo {
+  readonly upstream: Target["upstream"];
+  /** When the vendor's batch ended, in Unix milliseconds. */
+  readonly at: number;
+  readonly api: VendorApi;
+  readonly results: VendorResults;
+}
+
+export class ResultLine implements VendorLine {
+  readonly target: Target;
+  readonly priceFactor: number;
+  readonly at: number;
+  readonly model: VendorLine["model"];
+  readonly #options: Delivery;
+  readonly #line: SentLine;
+  isFinal = false;
+
+  constructor(options: Delivery, line: SentLine) {
+    const { target, upstream, priceFactor, at, model } = options;
+    this.target = { ...target, upstream };
+    this.priceFactor = priceFactor;
+    this.at = at;
+    this.model = model;
+    this.#options = options;
+    this.#line = line;
+  }
+
+  end(): void {
+    this.isFinal = true;
+  }
+
+  get requests(): readonly SentRequest[] {
+    return this.#line.requests;
+  }
+
+  async responseTo({ ids }: Pick<SentRequest, "ids">): Promise<UpstreamResponse> {
+    const { api, results } = this.#options;
+    const found = await results.find(this.#line.number, ids);
+    const failed = found.find(({ status }) => status < 200 || status > 299);
+    if (failed) return responseOf(failed.status, failed.body);
+    return responseOf(200, api.joinResults(found.map(({ body }) => body)));
+  }
+}
+
+function responseOf(status: number, body: unknown): UpstreamResponse {
+  const text = JSON.stringify(body ?? null, (_, value) =>
+    value instanceof Float32Array ? [...value] : value,
+  );
+  const bytes = Buffer.from(text);
+  return {
+    status,
+    headers: new Headers({ "content-type": "application/json" }),
+    mayReportExhaustedLimit: false,
+    json: async () => body,
+    jsonWithVectors: async () => body,
+    text: async () => text,
+    bytes: async () => bytes,
+    chunks: async function* () {
+      yield bytes;
+    },
+  };
 }

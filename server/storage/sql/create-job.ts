@@ -5,6 +5,7 @@ import {
   type CreatedJob,
   type JobQuota,
   type JobRow,
+  jobColumns,
   jobOf,
   type NewJob,
   type StoredJob,
@@ -20,7 +21,7 @@ export async function findJob(
   values: readonly string[],
 ): Promise<StoredJob | undefined> {
   const { rows } = await queries.query<JobRow>(
-    `SELECT * FROM vexel.jobs WHERE ${condition}`,
+    `SELECT ${jobColumns} FROM vexel.jobs WHERE ${condition}`,
     values,
   );
   return rows[0] && jobOf(rows[0]);
@@ -64,7 +65,7 @@ export async function createJob(
     ],
   );
   if (rows[0]) {
-    await addRanges(queries, job.id, ranges);
+    await addRanges(queries, job.id, ranges, job.createdAt);
     return { kind: "created", job: jobOf(rows[0]) };
   }
   // Another replica has created it meanwhile.

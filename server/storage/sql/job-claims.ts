@@ -16,9 +16,9 @@ import {
 function isClaimable({ endpoints, now, exceptExpired = false }: Work, parameters: Parameters) {
   const at = parameters.add(now);
   const free = (table: string): string =>
-    exceptExpired
-      ? `${table}.holder IS NULL AND ${table}.lease_until <= ${at}`
-      : `${table}.lease_until <= ${at}`;
+    `${table}.waits_until <= ${at} AND ${table}.lease_until <= ${at}${
+      exceptExpired ? ` AND ${table}.holder IS NULL` : ""
+    }`;
   if (endpoints) {
     return `status = 'in_progress' AND paused_at IS NULL
       AND ${parameters.among("endpoint", endpoints)} AND EXISTS (SELECT 1 FROM vexel.job_ranges
@@ -97,7 +97,8 @@ export async function claimRange(
     `UPDATE vexel.job_ranges SET holder = $2, lease_until = $4, attempts = attempts + 1
      WHERE job_id = $1 AND number = (
        SELECT number FROM vexel.job_ranges
-       WHERE job_id = $1 AND settled < lines AND lease_until <= $3 AND (holder IS NULL OR NOT $5)
+       WHERE job_id = $1 AND settled < lines AND waits_until <= $3 AND lease_until <= $3
+         AND (holder IS NULL OR NOT $5)
        ORDER BY number LIMIT 1
      ) RETURNING *`,
     [job.id, holder, now, until, exceptExpired],

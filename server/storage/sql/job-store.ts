@@ -21,17 +21,20 @@ import {
   type JobPage,
   type JobQuota,
   type JobRow,
+  jobColumns,
   jobOf,
   type NewJob,
   type NewRange,
   type RangeClaim,
   type RangeReservation,
   type RangeRow,
+  type RangeState,
   type ReservedRange,
   type ReservedRow,
   rangeOf,
   type SettledLines,
   type StoredJob,
+  type Wait,
   type Work,
 } from "./stored-job.ts";
 
@@ -66,7 +69,7 @@ export const createJobStore = (db: SqlDatabase) => ({
         const before = last?.id ?? after;
         if (before !== undefined) conditions.push(`id < ${parameters.add(before)}`);
         const { rows } = await db.query<JobRow>(
-          `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
+          `SELECT ${jobColumns} FROM vexel.jobs WHERE ${conditions.join(" AND ")}
            ORDER BY id DESC LIMIT ${parameters.add(count)}`,
           parameters.values,
         );
@@ -114,15 +117,16 @@ export const createJobStore = (db: SqlDatabase) => ({
     holder: string,
     ranges: readonly NewRange[],
     data: JobData | undefined,
+    now: number,
   ): Promise<boolean> =>
     db.transaction(async (queries) => {
       const { count } = await queries.query(
         `UPDATE vexel.jobs SET status = 'in_progress', holder = NULL, lease_until = 0, lines = $3,
-           data = coalesce($4, data)
+           data = coalesce($4, data), last_error = NULL
          WHERE id = $1 AND holder = $2 AND status = 'validating'`,
         [id, holder, linesOf(ranges), data === undefined ? null : JSON.stringify(data)],
       );
-      if (count > 0) await addRanges(queries, id, ranges);
+      if (count > 0) await addRanges(queries, id, ranges, now);
       return count > 0;
     }),
 
@@ -147,12 +151,17 @@ export const createJobStore = (db: SqlDatabase) => ({
     await db.query("UPDATE vexel.jobs SET event_at = NULL WHERE id = $1", [id]);
   },
 
-  /** Gives a claimed job back: it is claimed again from `at` on. `isUnused`: the claim was no attempt to validate it. */
-  async releaseJob(id: string, holder: string, at: number, isUnused = false): Promise<void> {
+  /** Gives a claimed job back. `validations`: how often it was claimed to be validated, as far as that counts. */
+  async releaseJob(
+    { id, validations }: Pick<StoredJob, "id" | "validations">,
+    holder: string,
+    wait: Wait,
+  ): Promise<void> {
     await db.query(
-      `UPDATE vexel.jobs SET holder = NULL, lease_until = $3, validations = validations - $4
+      `UPDATE vexel.jobs SET holder = NULL, lease_until = 0, waits_until = $3, last_error = $4,
+         validations = $5
        WHERE id = $1 AND holder = $2`,
-      [id, holder, at, isUnused ? 1 : 0],
+      [id, holder, ...valuesOf(wait), validations],
     );
   },
 
@@ -161,36 +170,52 @@ export const createJobStore = (db: SqlDatabase) => ({
     db.transaction((queries) => claimRange(queries, claim, db.lockRows)),
 
   /**
-   * Records that a line is sent, before it is. Null: the line that was sent is known not to be billed. False: the claim
-   * was lost, and nothing may be sent.
+   * Records how many upstream requests of a line are sent, before they are, and the upstreams' jobs. 0: those that were
+   * sent are known not to be billed. False: the claim was lost, and nothing may be sent.
    */
-  async recordIntent(
+  async recordSent(
     { jobId, number, holder }: RangeClaim,
-    intent: string | null,
+    sent: number,
+    upstreamJobs: string | null,
   ): Promise<boolean> {
     const { count } = await db.query(
-      `UPDATE vexel.job_ranges SET intent = $4
+      `UPDATE vexel.job_ranges SET sent = $4, upstream_jobs = $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, intent],
+      [jobId, number, holder, sent, upstreamJobs],
     );
     return count > 0;
   },
 
-  /**
-   * Records the batch of a vendor that runs the lines of the range, and what is reserved for them. Null: nothing.
-   * False: the claim was lost.
-   */
-  async recordVendorBatch(
+  /** Records what the vendor that runs the lines of the range has got. False: the claim was lost. */
+  async recordState(
     { jobId, number, holder }: RangeClaim,
-    vendorBatch: string,
-    reserved: RangeReservation | null,
+    { phase, phaseSince, readings, vendorBatch, reserved }: RangeState,
   ): Promise<boolean> {
     const { count } = await db.query(
-      `UPDATE vexel.job_ranges SET vendor_batch = $4, reserved = $5
+      `UPDATE vexel.job_ranges SET phase = $4, phase_since = $5, readings = $6, vendor_batch = $7,
+         reserved = $8, last_error = NULL
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, vendorBatch, reserved && JSON.stringify(reserved)],
+      [
+        jobId,
+        number,
+        holder,
+        phase,
+        phaseSince,
+        readings,
+        vendorBatch,
+        reserved && JSON.stringify(reserved),
+      ],
     );
     return count > 0;
+  },
+
+  /** The holder of the range tries a line again at that time. For clients that read the job. */
+  async recordWait({ jobId, number, holder }: RangeClaim, wait: Wait): Promise<void> {
+    await db.query(
+      `UPDATE vexel.job_ranges SET waits_until = $4, last_error = $5
+       WHERE job_id = $1 AND number = $2 AND holder = $3`,
+      [jobId, number, holder, ...valuesOf(wait)],
+    );
   },
 
   /** What is reserved for ranges whose lines have not ended. */
@@ -213,9 +238,9 @@ export const createJobStore = (db: SqlDatabase) => ({
     const { rows } = await db.query<RangeRow & { readonly job_id: string }>(
       `SELECT job_ranges.* FROM vexel.job_ranges JOIN vexel.jobs ON jobs.id = job_ranges.job_id
        WHERE vendor_batch IS NOT NULL AND job_ranges.holder IS NULL
-         AND job_ranges.lease_until <= $1
+         AND job_ranges.waits_until <= $1
          AND (settled >= job_ranges.lines OR ended_at IS NOT NULL OR ending = 'failed')
-       ORDER BY job_ranges.lease_until LIMIT $2`,
+       ORDER BY job_ranges.waits_until LIMIT $2`,
       [now, limit],
     );
     const ranges: ClaimedRange[] = [];
@@ -232,30 +257,24 @@ export const createJobStore = (db: SqlDatabase) => ({
     if (at === undefined)
       await db.query(`DELETE FROM vexel.job_ranges ${condition}`, [jobId, number]);
     else
-      await db.query(`UPDATE vexel.job_ranges SET lease_until = $3 ${condition}`, [
+      await db.query(`UPDATE vexel.job_ranges SET waits_until = $3 ${condition}`, [
         jobId,
         number,
         at,
       ]);
   },
 
-  /** The next lines of the range have ended. Clears the intent. False: the claim was lost, and they do not count. */
+  /** The next lines of the range have ended. False: the claim was lost, and they do not count. */
   settle: (claim: RangeClaim, lines: SettledLines): Promise<boolean> =>
     db.transaction((queries) => settleLines(queries, claim, lines)),
 
-  /**
-   * Gives a range back: it is claimed again from `at` on. Its intent stays. `isUnused`: no line ran, so the claim does
-   * not count as an attempt.
-   */
-  async releaseRange(
-    { jobId, number, holder }: RangeClaim,
-    at: number,
-    isUnused = false,
-  ): Promise<void> {
+  /** Gives a range back. What was sent stays recorded. */
+  async releaseRange({ jobId, number, holder }: RangeClaim, wait: Wait): Promise<void> {
     await db.query(
-      `UPDATE vexel.job_ranges SET holder = NULL, lease_until = $4, attempts = attempts - $5
+      `UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0, waits_until = $4,
+         last_error = $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, at, isUnused ? 1 : 0],
+      [jobId, number, holder, ...valuesOf(wait)],
     );
   },
 
@@ -280,8 +299,9 @@ export const createJobStore = (db: SqlDatabase) => ({
 
   /** At the start of the only process of a data folder: the leases of earlier processes end. */
   async releaseAll(): Promise<void> {
-    await db.query("UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0");
-    await db.query("UPDATE vexel.jobs SET holder = NULL, lease_until = 0 WHERE ended_at IS NULL");
+    const free = "SET holder = NULL, lease_until = 0, waits_until = 0";
+    await db.query(`UPDATE vexel.job_ranges ${free}`);
+    await db.query(`UPDATE vexel.jobs ${free} WHERE ended_at IS NULL`);
   },
 
   /** Undefined: there is none. A job that has ended, or is ending, stays as it is. */
@@ -295,7 +315,7 @@ export const createJobStore = (db: SqlDatabase) => ({
       );
       // A range that waits is claimed now: a batch at a vendor is canceled there.
       await queries.query(
-        `UPDATE vexel.job_ranges SET lease_until = 0 WHERE job_id = $1 AND holder IS NULL`,
+        "UPDATE vexel.job_ranges SET waits_until = 0 WHERE job_id = $1 AND holder IS NULL",
         [id],
       );
       return findJob(queries, "id = $1 AND owner = $2", [id, owner]);
@@ -344,6 +364,9 @@ export const createJobStore = (db: SqlDatabase) => ({
   },
 });
 
+/** The columns `waits_until` and `last_error`. */
+const valuesOf = ({ until, error }: Wait) => [until, error && JSON.stringify(error)] as const;
+
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The cursor is the time and the id of the last job of the page before. */
@@ -367,7 +390,7 @@ function listAll(
         );
       }
       const { rows } = await queries.query<JobRow>(
-        `SELECT * FROM vexel.jobs WHERE ${conditions.join(" AND ")}
+        `SELECT ${jobColumns} FROM vexel.jobs WHERE ${conditions.join(" AND ")}
          ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(count)}`,
         parameters.values,
       );
@@ -388,7 +411,8 @@ async function endJob(
        completed = CASE WHEN $9 THEN 0 ELSE completed END,
        failed = CASE WHEN $9 THEN lines WHEN ending = 'failed' THEN lines - completed
          ELSE failed END,
-       data = coalesce($7, data), bytes = coalesce($8, bytes), holder = NULL, lease_until = 0
+       data = coalesce($7, data), bytes = coalesce($8, bytes), holder = NULL, lease_until = 0,
+       last_error = NULL
      WHERE id = $1 AND holder = $2 AND ended_at IS NULL RETURNING *`,
     [
       id,
@@ -407,7 +431,8 @@ async function endJob(
     id,
   ]);
   await queries.query(
-    `UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0, reserved = NULL WHERE job_id = $1`,
+    `UPDATE vexel.job_ranges SET holder = NULL, waits_until = 0, last_error = NULL, reserved = NULL
+     WHERE job_id = $1`,
     [id],
   );
   return jobOf(rows[0]);

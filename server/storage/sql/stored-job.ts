@@ -18,6 +18,24 @@ export type JobStatus =
   | "expired"
   | "cancelled";
 
+/**
+ * Where a range of lines is. `server/jobs/next-step.ts` says what comes next.
+ *
+ * `lines`: its lines run as requests of this gateway, or end. The others are of a range whose lines are for a vendor's
+ * batch. `planned`: nothing was sent. `uploaded`: the input file is at the vendor, which has certainly no batch of it.
+ * `creating`: the batch is being created, or may have been. `created`: the vendor runs it. `canceling`: the vendor was
+ * told to end it. `delivering`: it has ended, and its results become those of the lines. `refused`: the vendor refused it.
+ */
+export type RangePhase =
+  | "lines"
+  | "planned"
+  | "uploaded"
+  | "creating"
+  | "created"
+  | "canceling"
+  | "delivering"
+  | "refused";
+
 /** Why a job ends before all of its lines have run. */
 export type JobEnding = "cancelled" | "expired" | "failed";
 
@@ -28,6 +46,23 @@ export interface JobError {
   readonly param: string | null;
   readonly code: string | null;
   readonly status_code: number;
+}
+
+/** Why something waits: the kind of an error, and its message. */
+export interface LastError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The next attempt, in Unix milliseconds, and the error of the last one. Null: there was none. */
+export interface Wait {
+  readonly until: number;
+  readonly error: LastError | null;
+}
+
+/** Lines that failed with the same kind of error, and the message of the first of them. */
+export interface LineErrors extends LastError {
+  readonly count: number;
 }
 
 export interface NewJob {
@@ -60,6 +95,8 @@ export interface NewJob {
 export type JobData = Readonly<Record<string, unknown>>;
 
 export interface NewRange {
+  /** Absent: `lines`. */
+  readonly phase?: "planned" | "lines";
   readonly firstLine: number;
   readonly lines: number;
   /** Where the first line begins in the input, in bytes. */
@@ -103,6 +140,10 @@ export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempoten
   readonly cost: number | null;
   /** What they would have cost without the discount of a vendor's batch. Null: unknown. */
   readonly listCost: number | null;
+  /** The first of the attempts that are to come after an error: of the job, or of one of its ranges. */
+  readonly waiting: Wait | null;
+  /** Of its failed lines, at most 20 kinds. */
+  readonly lineErrors: readonly LineErrors[];
   readonly error: JobError | null;
 }
 
@@ -118,17 +159,29 @@ export type CreatedJob =
   | { readonly kind: "created" | "existing"; readonly job: StoredJob }
   | { readonly kind: "over_quota"; readonly quota: "jobs" | "bytes"; readonly isOwn: boolean };
 
-export interface ClaimedRange extends NewRange {
+/** What the holder of a range changes while its lines are for a vendor's batch. */
+export interface RangeState {
+  readonly phase: RangePhase;
+  /** When the phase began, in Unix milliseconds. The lines of a batch that has ended are charged to that time. */
+  readonly phaseSince: number;
+  /** How often a process began to read the results of the batch and did not end. */
+  readonly readings: number;
+  /** The batch of a vendor that runs the lines, as its kind recorded it. Null: there is none. */
+  readonly vendorBatch: string | null;
+  readonly reserved: RangeReservation | null;
+}
+
+export interface ClaimedRange extends Omit<NewRange, keyof RangeState>, RangeState {
   readonly job: StoredJob;
   readonly number: number;
   /** Lines that have ended: the next line is `firstLine + settled`. */
   readonly settled: number;
   /** How often the range was claimed before. */
   readonly attempts: number;
-  /** What an earlier holder recorded about its line in flight. Null: nothing was sent. */
-  readonly intent: string | null;
-  /** The batch of a vendor that runs the lines, as its kind recorded it. Null: there is none. */
-  readonly vendorBatch: string | null;
+  /** Upstream requests of the line in flight that an earlier holder sent, or was about to. */
+  readonly sent: number;
+  /** The jobs of upstreams for them, as JSON. Null: there are none, and whether the line was billed is unknown. */
+  readonly upstreamJobs: string | null;
 }
 
 /** What is reserved for a range. */
@@ -145,6 +198,8 @@ export interface RangeClaim {
   readonly jobId: string;
   readonly number: number;
   readonly holder: string;
+  /** `attempts` of the range when it was claimed: no two claims of a range have the same. */
+  readonly attempt: number;
 }
 
 /** The project that a job belongs to, and the API key that submitted it. */
@@ -178,6 +233,8 @@ export interface SettledLines {
   /** Their known cost, in US dollars, and without the discount of a vendor's batch. Null: unknown. */
   readonly cost: number | null;
   readonly listCost: number | null;
+  /** Of the lines that failed. */
+  readonly errors: readonly LineErrors[];
   /** What is still reserved for the range. Null: nothing. */
   readonly reserved: RangeReservation | null;
   /** Unix milliseconds. */
@@ -225,6 +282,9 @@ export interface JobRow {
   readonly bytes: number;
   readonly cost: number | null;
   readonly list_cost: number | null;
+  /** The time, a space, and the error. Absent in rows that a statement returns which changes them. */
+  readonly waiting?: string | null;
+  readonly line_errors: string | null;
   readonly error: string | null;
   readonly data: string;
 }
@@ -236,7 +296,11 @@ export interface RangeRow {
   readonly position: number;
   readonly settled: number;
   readonly attempts: number;
-  readonly intent: string | null;
+  readonly phase: RangePhase;
+  readonly phase_since: number;
+  readonly readings: number;
+  readonly sent: number;
+  readonly upstream_jobs: string | null;
   readonly vendor_batch: string | null;
   readonly reserved: string | null;
 }
@@ -271,9 +335,26 @@ export const jobOf = (row: JobRow): StoredJob => ({
   bytes: row.bytes,
   cost: row.cost,
   listCost: row.list_cost,
+  waiting: waitOf(row.waiting ?? null),
+  lineErrors: row.line_errors === null ? [] : (JSON.parse(row.line_errors) as LineErrors[]),
   error: row.error === null ? null : (JSON.parse(row.error) as JobError),
   data: JSON.parse(row.data) as JobData,
 });
+
+/**
+ * The columns of a job that is read. Of its waits, that of a range comes first, because ranges run only while the job
+ * itself does not wait.
+ */
+export const jobColumns = `jobs.*, coalesce(
+  (SELECT waits_until || ' ' || last_error FROM vexel.job_ranges
+   WHERE job_id = jobs.id AND last_error IS NOT NULL ORDER BY waits_until LIMIT 1),
+  waits_until || ' ' || last_error) AS waiting`;
+
+function waitOf(text: string | null): Wait | null {
+  if (text === null) return null;
+  const end = text.indexOf(" ");
+  return { until: Number(text.slice(0, end)), error: JSON.parse(text.slice(end)) as LastError };
+}
 
 /** `attempts` of the row counts the claim that returned it. */
 export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
@@ -284,7 +365,11 @@ export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
   position: row.position,
   settled: row.settled,
   attempts: row.attempts - 1,
-  intent: row.intent,
+  phase: row.phase,
+  phaseSince: row.phase_since,
+  readings: row.readings,
+  sent: row.sent,
+  upstreamJobs: row.upstream_jobs,
   vendorBatch: row.vendor_batch,
   reserved: row.reserved === null ? null : (JSON.parse(row.reserved) as RangeReservation),
 });

@@ -1,34 +1,37 @@
-/** One step of a vendor's batch, with a clock and a vendor that a test scripts. */
+/** The steps of a vendor's batch, with a clock and a vendor that a test scripts. */
 import { expect, test } from "bun:test";
 import type { VendorApi } from "../../../server/batches/vendor/vendor-api.ts";
-import {
-  VendorBatch,
-  type VendorBatchOptions,
-  type VendorTarget,
+import { VendorError } from "../../../server/batches/vendor/vendor-api.ts";
+import type {
+  SentBatch,
+  VendorBatchOptions,
+  VendorTarget,
 } from "../../../server/batches/vendor/vendor-batch.ts";
-import { VendorError } from "../../../server/batches/vendor/vendor-endpoint.ts";
 import { createVendorLines } from "../../../server/batches/vendor/vendor-lines.ts";
-import type { Creating, VendorState } from "../../../server/batches/vendor/vendor-state.ts";
 import type { ChargedLines } from "../../../server/jobs/job-budget.ts";
-import { RangeWaits } from "../../../server/jobs/job-kind.ts";
+import type { HeldRange } from "../../../server/jobs/job-kind.ts";
 import { ByteTurns } from "../../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { FileStore } from "../../../server/storage/ports/file-store.ts";
-import type { ClaimedRange, StoredJob } from "../../../server/storage/sql/stored-job.ts";
+import type {
+  ClaimedRange,
+  RangeState,
+  StoredJob,
+} from "../../../server/storage/sql/stored-job.ts";
 
 const start = Date.UTC(2026, 10, 18);
 const minute = 60_000;
 
-const creating: Creating = {
-  kind: "creating",
-  name: "vexel-batch_1-0",
-  fileId: "file-1",
-  shared: {},
-  at: start,
-};
+const sent: SentBatch = { name: "vexel-batch_1-0", fileId: "file-1", shared: {} };
+const stored = (more: Partial<SentBatch> = {}, refusal?: string) =>
+  JSON.stringify({ sent: { ...sent, ...more }, refusal });
 
-/** A batch whose creation has an unknown outcome. `find`: what the vendor's list says. */
-function startBatch(endpoint: string, find: () => Promise<string | undefined>) {
+/** A range whose batch may have been created. `find`: what the vendor's list says. `files`: what is stored. */
+function startBatch(
+  endpoint: string,
+  find: () => Promise<string | undefined>,
+  files: Partial<FileStore> = {},
+) {
   let now = start;
   const calls: string[] = [];
   const api: Partial<VendorApi> = {
@@ -45,42 +48,91 @@ function startBatch(endpoint: string, find: () => Promise<string | undefined>) {
     id: "batch_1",
     endpoint,
     ending: null,
+    cancellingAt: null,
     createdAt: start,
     deadline: start + 60 * minute,
   } as Partial<StoredJob> as StoredJob;
   const at = { api, target: {}, endpoint: {}, priceFactor: 0.5 } as unknown as VendorTarget;
-  const budget = {
-    reserve: async () => undefined,
-    refresh: async () => undefined,
-    onCharged: () => undefined,
-  };
   const options: VendorBatchOptions = {
-    files: {} as FileStore,
+    files: files as FileStore,
     plan: async () => ({ requests: [], labelBudgets: [], nanos: null }),
-    budget,
+    budget: {
+      reserve: async () => undefined,
+      refresh: async () => undefined,
+      onCharged: () => undefined,
+    },
     log: { warn: () => undefined },
     now: () => now,
   };
-  const batch = new VendorBatch(options, { job, number: 0 }, at, async () => undefined);
-  const payer = {} as ChargedLines;
-  return {
-    calls,
+  let range = {
     job,
-    at,
-    options,
+    number: 0,
+    lines: 1,
+    settled: 0,
+    phase: "creating",
+    phaseSince: start,
+    readings: 0,
+    vendorBatch: stored(),
+    reserved: null,
+  } as Partial<ClaimedRange> as ClaimedRange;
+  const recorded: Partial<RangeState>[] = [];
+  const held: HeldRange = {
+    get range() {
+      return range;
+    },
+    record: async (change) => {
+      recorded.push(change);
+      range = { ...range, ...(change.phase && { phaseSince: now }), ...change };
+      return true;
+    },
+  };
+  let payerOf: () => ChargedLines = () => ({}) as ChargedLines;
+  const lines = createVendorLines({
+    ...options,
+    targetOf: () => at,
+    payerOf: () => payerOf(),
+    runsNow: () => false,
+    byteTurns: new ByteTurns(() => 0),
+    notRun: () => new GatewayError("job_expired", "The batch has expired."),
+  });
+  async function* plain() {
+    yield { number: 0, id: "a", customId: "a", operation: "embeddings", publicUrl: "" } as const;
+  }
+  const open = () => lines.open(held, plain);
+  return {
+    api,
+    calls,
+    lines,
+    recorded,
+    held,
+    open,
+    /** Changes the row. */
+    set: (change: Partial<ClaimedRange>, ofJob: Partial<StoredJob> = {}) => {
+      range = { ...range, ...change, job: { ...range.job, ...ofJob } };
+    },
+    setPayer: (of: () => ChargedLines) => {
+      payerOf = of;
+    },
     pass: (ms: number) => {
       now += ms;
     },
     /** When the range is claimed again, in milliseconds. */
     advance: async (): Promise<number> => {
-      const waits = await batch
-        .advance(creating, payer, async function* () {})
-        .catch((error: unknown) => error);
-      expect(waits).toBeInstanceOf(RangeWaits);
-      return (waits as RangeWaits).at - now;
+      const opened = await open();
+      if (!("kind" in opened) || opened.kind !== "waits")
+        throw new Error("The range does not wait.");
+      return opened.wait.until - now;
+    },
+    /** The lines, if they can run. */
+    read: async () => {
+      const opened = await open();
+      return "lines" in opened ? Array.fromAsync(opened.lines) : opened;
     },
   };
 }
+
+const unresponsive = () =>
+  Promise.reject(new VendorError("The vendor does not respond.", undefined));
 
 test("a batch of images that may be on its way to the vendor is not created before its list is certain", async () => {
   const batch = startBatch("/v1/images/generations", async () => undefined);
@@ -92,41 +144,25 @@ test("a batch of images that may be on its way to the vendor is not created befo
 });
 
 test("a batch of images is not created while the vendor does not list its batches", async () => {
-  const batch = startBatch("/v1/images/generations", () =>
-    Promise.reject(new VendorError("Forbidden.", 403)),
-  );
+  const refused = () => Promise.reject(new VendorError("Forbidden.", 403));
+  const batch = startBatch("/v1/images/generations", refused);
   batch.pass(10 * minute);
   await batch.advance();
   expect(batch.calls).toEqual([]);
-  const embeddings = startBatch("/v1/embeddings", () =>
-    Promise.reject(new VendorError("Forbidden.", 403)),
-  );
+  const embeddings = startBatch("/v1/embeddings", refused);
   expect(await embeddings.advance()).toBe(2 * minute);
   embeddings.pass(2 * minute);
   await embeddings.advance();
   expect(embeddings.calls).toEqual(["create"]);
 });
 
-/** The lines of a range whose batch may have been created. `more`: members of its job. */
-const linesOf = (
-  { job, at, options }: ReturnType<typeof startBatch>,
-  more: Partial<StoredJob>,
-  payerOf: () => ChargedLines = () => ({}) as ChargedLines,
-) =>
-  createVendorLines({
-    ...options,
-    targetOf: () => at,
-    payerOf,
-    runsNow: () => false,
-    byteTurns: new ByteTurns(() => 0),
-    notRun: () => new GatewayError("job_expired", "The batch has expired."),
-  }).linesOf(
-    { job: { ...job, ...more }, number: 0, vendorBatch: JSON.stringify(creating) } as ClaimedRange,
-    async function* () {
-      yield { number: 0, id: "a", customId: "a", operation: "embeddings", publicUrl: "" } as const;
-    },
-    async () => undefined,
-  );
+test("a range that waits for a vendor says why", async () => {
+  const batch = startBatch("/v1/embeddings", unresponsive);
+  expect(await batch.open()).toMatchObject({
+    kind: "waits",
+    wait: { error: { message: "The vendor does not respond." } },
+  });
+});
 
 test.each([
   ["has expired", { ending: "expired" } as const, undefined],
@@ -137,38 +173,46 @@ test.each([
       throw new GatewayError("invalid_api_key", "The API key of the job was revoked.");
     },
   ],
-])("a job that %s ends, although the vendor never responds again", async (_, more, payerOf) => {
-  const batch = startBatch("/v1/embeddings", () =>
-    Promise.reject(new VendorError("The vendor does not respond.", undefined)),
-  );
-  const read = () => Array.fromAsync(linesOf(batch, more, payerOf));
+])("a job that %s ends, although the vendor never responds again", async (_, ofJob, payerOf) => {
+  const batch = startBatch("/v1/embeddings", unresponsive);
+  batch.set({}, ofJob);
+  if (payerOf) batch.setPayer(payerOf);
   batch.pass(70 * minute);
-  await expect(read()).rejects.toThrow(RangeWaits);
+  expect(await batch.advance()).toBeGreaterThan(0);
   batch.pass(10 * minute);
-  expect(await read()).toMatchObject([{ number: 0 }]);
+  expect(await batch.read()).toMatchObject([{ number: 0 }]);
   expect(batch.calls).toEqual([]);
 });
 
+test("a canceled batch that the vendor does not end is given up, and its lines end", async () => {
+  const batch = startBatch("/v1/embeddings", async () => undefined, resultsFile("{}\n"));
+  Object.assign(batch.api, { readResult: () => undefined });
+  batch.set(
+    { phase: "created", vendorBatch: stored({ id: "batch_known" }) },
+    { ending: "cancelled" },
+  );
+  await batch.advance();
+  expect(batch.held.range.phase).toBe("canceling");
+  expect(batch.calls).toEqual(["cancel batch_known"]);
+  batch.pass(14 * minute);
+  await batch.advance();
+  batch.pass(2 * minute);
+  expect(await batch.read()).toMatchObject([{ number: 0 }]);
+});
+
 test("the vendor's batches of a job that failed are canceled, and their files are deleted", async () => {
-  const { calls, job, at, options } = startBatch("/v1/embeddings", async () => "batch_found");
-  const states: VendorState[] = [
-    creating,
-    { ...creating, kind: "created", id: "batch_known", fileId: "file-2", resultFiles: ["file-3"] },
-    { kind: "refused", reason: "The vendor refused it." },
+  const batch = startBatch("/v1/embeddings", async () => "batch_found");
+  const end = { kind: "ended", outcome: "completed", files: ["file-3"] } as const;
+  const states: Partial<ClaimedRange>[] = [
+    {},
+    { phase: "delivering", vendorBatch: stored({ id: "batch_known", fileId: "file-2", end }) },
+    { phase: "refused", vendorBatch: JSON.stringify({ refusal: "The vendor refused it." }) },
   ];
-  const lines = createVendorLines({
-    ...options,
-    targetOf: () => at,
-    payerOf: () => ({}) as ChargedLines,
-    runsNow: () => false,
-    byteTurns: new ByteTurns(() => 0),
-    notRun: () => new Error() as never,
-  });
   for (const state of states) {
-    const range = { job, number: 0, lines: 1, settled: 0, vendorBatch: JSON.stringify(state) };
-    expect(await lines.cleanUp(range as ClaimedRange)).toBe(true);
+    batch.set(state);
+    expect(await batch.lines.cleanUp(batch.held.range)).toBe(true);
   }
-  expect(calls).toEqual([
+  expect(batch.calls).toEqual([
     "cancel batch_found",
     "delete file-1",
     "cancel batch_known",
@@ -179,29 +223,13 @@ test("the vendor's batches of a job that failed are canceled, and their files ar
 
 /** The steps of a process that reads the results of a vendor's batch. `readings`: how often one began before. */
 async function readResults(readings: number, files: Partial<FileStore>) {
-  const batch = startBatch("/v1/embeddings", async () => undefined);
-  const recorded: VendorState[] = [];
-  const created: VendorState = { ...creating, kind: "created", id: "batch_at_vendor", readings };
-  Object.assign(batch.at.api, {
-    poll: async () => ({ kind: "ended", outcome: "completed", files: ["file-2"] }),
-    readResult: () => undefined,
-  });
-  const lines = createVendorLines({
-    ...batch.options,
-    files: files as FileStore,
-    targetOf: () => batch.at,
-    payerOf: () => ({}) as ChargedLines,
-    runsNow: () => false,
-    notRun: () => new GatewayError("job_expired", "The batch has expired."),
-    byteTurns: new ByteTurns(() => 0),
-  }).linesOf(
-    { job: batch.job, number: 0, lines: 1, vendorBatch: JSON.stringify(created) } as ClaimedRange,
-    async function* () {},
-    async (state) => void recorded.push(JSON.parse(state)),
-  );
-  const error = await lines.next().catch((reason: unknown) => reason);
-  const counts = recorded.map((state) => (state.kind === "created" ? state.readings : undefined));
-  return { error, readings: counts };
+  const batch = startBatch("/v1/embeddings", async () => undefined, files);
+  Object.assign(batch.api, { readResult: () => undefined });
+  const end = { kind: "ended", outcome: "completed", files: ["file-2"] } as const;
+  const vendorBatch = stored({ id: "batch_at_vendor", end });
+  batch.set({ phase: "delivering", readings, vendorBatch });
+  const opened = await batch.open();
+  return { opened, readings: batch.recorded.map((change) => change.readings) };
 }
 
 const resultsFile = (text: string): Partial<FileStore> => ({
@@ -209,29 +237,29 @@ const resultsFile = (text: string): Partial<FileStore> => ({
 });
 
 test("each attempt to read the results of a vendor's batch is recorded before it begins", async () => {
-  const { readings, error } = await readResults(2, resultsFile("{}\n\n{}\n"));
-  expect(readings.slice(0, 2)).toEqual([3, 0]);
-  expect(error).toMatchObject({ done: true });
+  const { readings, opened } = await readResults(2, resultsFile("{}\n\n{}\n"));
+  expect(readings).toEqual([3, 0]);
+  expect(opened).toHaveProperty("lines");
 });
 
 test("results that no process could read in three attempts fail the batch, with the reason", async () => {
   const blank = await readResults(2, resultsFile("\n".repeat(100_001)));
   expect(blank.readings).toEqual([3]);
-  expect(blank.error).toBeInstanceOf(RangeWaits);
-  const { readings, error } = await readResults(3, resultsFile("{}\n"));
+  expect(blank.opened).toMatchObject({ kind: "waits" });
+  const { readings, opened } = await readResults(3, resultsFile("{}\n"));
   expect(readings).toEqual([]);
-  expect(error).toMatchObject({
-    kind: "vendor_batch_failed",
-    message: expect.stringContaining("3 attempts"),
+  expect(opened).toMatchObject({
+    kind: "failed",
+    error: { kind: "vendor_batch_failed", message: expect.stringContaining("3 attempts") },
   });
 });
 
 test("results that cannot be read because the storage is not available are read again without end", async () => {
-  const { readings, error } = await readResults(2, {
+  const { readings, opened } = await readResults(2, {
     find: async () => {
       throw new GatewayError("storage_unavailable", "The store is down.");
     },
   });
   expect(readings).toEqual([3, 2]);
-  expect(error).toBeInstanceOf(RangeWaits);
+  expect(opened).toMatchObject({ kind: "waits" });
 });

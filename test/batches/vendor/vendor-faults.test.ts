@@ -89,9 +89,7 @@ test("a file that the vendor does not delete does not fail the batch, and is del
   // The time until the next attempt has passed.
   using db = new Database(join(gateway.folder, "jobs.db"));
   await until(() => {
-    db.query("UPDATE job_ranges SET lease_until = 0 WHERE job_id = ? AND lease_until > 0").run(
-      batch.id,
-    );
+    db.query("UPDATE job_ranges SET waits_until = 0 WHERE job_id = ?").run(batch.id);
     return vendor.files.size === 0;
   });
 });

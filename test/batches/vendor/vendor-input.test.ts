@@ -1,15 +1,12 @@
 /** The input file of a vendor's batch, and the file of what was sent, by which its results are read. */
 import { expect, test } from "bun:test";
-import {
-  type VendorStagesOptions,
-  vendorStages,
-} from "../../../server/batches/vendor/embedding-stages.ts";
 import { openai } from "../../../server/batches/vendor/openai.ts";
 import {
   type SentLine,
   SentRequests,
   SentRequestsWriter,
 } from "../../../server/batches/vendor/sent-requests.ts";
+import { type VendorStagesOptions, vendorStages } from "../../../server/batches/vendor/stages.ts";
 import { VendorInput } from "../../../server/batches/vendor/vendor-input.ts";
 import { ByteTurns } from "../../../server/lib/byte-turns.ts";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";

@@ -7,7 +7,9 @@ import type {
   NewRange,
   RangeClaim,
   RangeReservation,
+  RangeState,
   SettledLines,
+  Wait,
   Work,
 } from "../../../server/storage/sql/stored-job.ts";
 import { awkwardTexts, type Implementation, lawsOf } from "./backend.ts";
@@ -73,15 +75,29 @@ const settled = (from: number, more: Partial<SettledLines> = {}): SettledLines =
   cost: null,
   reserved: null,
   listCost: null,
+  errors: [],
   now,
   ...more,
+});
+
+/** A range that waits for nothing. */
+const free: Wait = { until: now, error: null };
+const until = (at: number): Wait => ({ ...free, until: at });
+
+const atVendor = (vendorBatch: string, reserved: RangeReservation | null): RangeState => ({
+  phase: "created",
+  phaseSince: now,
+  readings: 0,
+  vendorBatch,
+  reserved,
 });
 
 /** Claims the next range. */
 async function claim(store: JobStore, holder: string, at = now) {
   const claimed = await store.claimRange(claimOf(holder, at));
   if (!claimed) throw new Error("No range was claimed.");
-  const by: RangeClaim = { jobId: claimed.job.id, number: claimed.number, holder };
+  const { job, number, attempts: attempt } = claimed;
+  const by: RangeClaim = { jobId: job.id, number, holder, attempt };
   return { ...claimed, by };
 }
 
@@ -112,6 +128,8 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
           failed: 0,
           cost: null,
           listCost: null,
+          waiting: null,
+          lineErrors: [],
           error: null,
         });
         expect(await store.find("another", job.id)).toBeUndefined();
@@ -154,29 +172,75 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await costAfter(2, 0.5)).toEqual([0.75, 1.5]);
     });
 
-    law(
-      "the batch of a vendor stays with its range, and waiting for it is no attempt",
-      async (open) => {
-        const store = await open();
-        await add(store, "batch_1", { ranges: [range(0, 2)] });
-        const first = await claim(store, "one");
-        expect(first.vendorBatch).toBeNull();
-        expect(await store.recordVendorBatch(first.by, "vendor batch", reservedOf(5))).toBe(true);
-        await store.releaseRange(first.by, now + 5, true);
-        expect(await store.claimRange(claimOf("two", now + 4))).toBeUndefined();
-        const second = await claim(store, "two", now + 5);
-        expect(second).toMatchObject({ vendorBatch: "vendor batch", attempts: 0 });
-        expect(await store.recordVendorBatch(first.by, "lost", reservedOf(5))).toBe(false);
-        await store.settle(second.by, settled(0));
-        await store.releaseRange(second.by, now);
-        const third = await claim(store, "three", now + 5);
-        expect(third).toMatchObject({ vendorBatch: "vendor batch", settled: 1, attempts: 1 });
-        await store.releaseRange(third.by, now + day, true);
-        expect(await store.claimRange(claimOf("four", now + 6))).toBeUndefined();
-        await store.cancel("project-a", "batch_1", now);
-        expect((await claim(store, "five", now + 6)).job.ending).toBe("cancelled");
-      },
-    );
+    law("the state of a vendor's batch stays with its range", async (open) => {
+      const store = await open();
+      const planned = { ...range(0, 2), phase: "planned" } as const;
+      await add(store, "batch_1", { ranges: [planned] });
+      const first = await claim(store, "one");
+      expect(first).toMatchObject({ phase: "planned", phaseSince: now, vendorBatch: null });
+      const state: RangeState = {
+        phase: "delivering",
+        phaseSince: now + 1,
+        readings: 2,
+        vendorBatch: "vendor batch",
+        reserved: reservedOf(5),
+      };
+      expect(await store.recordState(first.by, state)).toBe(true);
+      await store.releaseRange(first.by, until(now + 5));
+      expect(await store.claimRange(claimOf("two", now + 4))).toBeUndefined();
+      const second = await claim(store, "two", now + 5);
+      expect(second).toMatchObject({ ...state, attempts: 1 });
+      expect(await store.recordState(first.by, { ...state, readings: 0 })).toBe(false);
+      await store.settle(second.by, settled(0, { reserved: reservedOf(2) }));
+      await store.releaseRange(second.by, free);
+      const third = await claim(store, "three", now + 5);
+      expect(third).toMatchObject({ ...state, reserved: reservedOf(2), settled: 1, attempts: 2 });
+      await store.releaseRange(third.by, until(now + day));
+      expect(await store.claimRange(claimOf("four", now + 6))).toBeUndefined();
+      await store.cancel("project-a", "batch_1", now);
+      expect((await claim(store, "five", now + 6)).job.ending).toBe("cancelled");
+    });
+
+    law("a job shows the next attempt after an error, until a line has ended", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 2), range(2, 2)] });
+      const [first, second] = [await claim(store, "one"), await claim(store, "two")];
+      const shown = async () => (await store.find("project-a", "batch_1"))?.waiting;
+      const [refused, down] = [
+        { code: "rate_limited", message: 'Too "many".' },
+        { code: "upstream_error", message: "It is down." },
+      ];
+      await store.recordWait(first.by, { until: now + 7.5, error: refused });
+      await store.releaseRange(second.by, { until: now + 9, error: down });
+      expect(await shown()).toEqual({ until: now + 7.5, error: refused });
+      expect((await store.listAll(null, { limit: 1 })).entries[0]?.waiting?.error).toEqual(refused);
+      await store.settle(first.by, settled(0));
+      expect(await shown()).toEqual({ until: now + 9, error: down });
+      const again = await claim(store, "three", now + 9);
+      await store.settle(again.by, settled(0));
+      expect(await shown()).toBeNull();
+    });
+
+    law("the errors of lines are counted by their kind", async (open) => {
+      const store = await open();
+      await add(store, "batch_1", { ranges: [range(0, 9)] });
+      const { by } = await claim(store, "one");
+      const refused = { code: "rate_limited", message: "first", count: 2 };
+      const failed = { completed: 0, failed: 2 };
+      await store.settle(by, settled(0, { ...failed, errors: [refused] }));
+      const many = Array.from({ length: 25 }, (_, at) => ({
+        code: `${at}`,
+        message: "",
+        count: 1,
+      }));
+      await store.settle(
+        by,
+        settled(2, { ...failed, errors: [{ ...refused, message: "later" }, ...many] }),
+      );
+      const { lineErrors = [] } = (await store.findById("batch_1")) ?? {};
+      expect(lineErrors).toHaveLength(20);
+      expect(lineErrors[0]).toEqual({ ...refused, count: 4 });
+    });
 
     law(
       "the cost that is reserved for a range is listed until its lines have ended",
@@ -191,9 +255,9 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
           await claim(store, "two"),
           await claim(store, "three"),
         ];
-        await store.recordVendorBatch(first.by, "created", reservedOf(25));
-        await store.recordVendorBatch(second.by, "created", reservedOf(50));
-        await store.recordVendorBatch(third.by, "of unknown cost", null);
+        await store.recordState(first.by, atVendor("created", reservedOf(25)));
+        await store.recordState(second.by, atVendor("created", reservedOf(50)));
+        await store.recordState(third.by, atVendor("of unknown cost", null));
         expect(await store.listReserved()).toContainEqual({
           jobId: "batch_1",
           number: 0,
@@ -202,7 +266,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         });
         await store.settle(first.by, settled(0));
         expect(await costs()).toEqual([[1, 50]]);
-        await store.recordVendorBatch(second.by, "refused", null);
+        await store.recordState(second.by, { ...atVendor("refused", null), phase: "refused" });
         expect(await costs()).toEqual([]);
       },
     );
@@ -224,7 +288,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
           await claim(store, "three"),
         ];
         for (const { by } of claims.slice(0, 2))
-          await store.recordVendorBatch(by, `batch ${by.number}`, reservedOf(5));
+          await store.recordState(by, atVendor(`batch ${by.number}`, reservedOf(5)));
         expect(await listed()).toEqual([]);
         await store.settle(claims[0]!.by, settled(0));
         expect(await listed()).toEqual([["in_progress", 0, "batch 0"]]);
@@ -236,7 +300,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
         await store.fail("batch_1", error, now);
         expect(await listed(now + 2 * minute)).toEqual([]);
-        for (const { by } of claims.slice(1)) await store.releaseRange(by, now);
+        for (const { by } of claims.slice(1)) await store.releaseRange(by, free);
         expect(await listed()).toEqual([["finalizing", 1, "batch 1"]]);
         await store.claimJob(jobClaimOf("p"));
         await store.end("batch_1", "p", { status: "failed", at: now, expiresAt: now });
@@ -403,7 +467,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1");
       const { by } = await claim(store, "dead");
       expect(await store.settle(by, settled(0))).toBe(true);
-      expect(await store.recordIntent(by, '{"line":1}')).toBe(true);
+      expect(await store.recordSent(by, 1, "[1]")).toBe(true);
       expect(await numberOf(store, "p", now + minute - 1)).toBe(1);
       const again = await claim(store, "p", now + minute);
       expect(again).toMatchObject({
@@ -411,9 +475,10 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         firstLine: 0,
         settled: 1,
         attempts: 1,
-        intent: '{"line":1}',
+        sent: 1,
+        upstreamJobs: "[1]",
       });
-      expect(await store.recordIntent(by, "late")).toBe(false);
+      expect(await store.recordSent(by, 2, null)).toBe(false);
       expect(await store.settle(by, settled(1))).toBe(false);
       expect(await store.settle(again.by, settled(1, { completed: 0, failed: 1 }))).toBe(true);
       expect(await store.find("project-a", "batch_1")).toMatchObject({
@@ -428,9 +493,9 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1", { ranges: [range(0, 2)] });
       const first = await claim(store, "p-1");
       const second = await claim(store, "p-2", now + minute);
-      expect(await store.recordIntent(first.by, "sent")).toBe(false);
+      expect(await store.recordSent(first.by, 1, null)).toBe(false);
       expect(await store.settle(first.by, settled(0))).toBe(false);
-      await store.releaseRange(first.by, now);
+      await store.releaseRange(first.by, free);
       expect((await store.renew(["p-1", "p-2"], now + 9 * minute)).map(({ id }) => id)).toEqual([
         "batch_1",
       ]);
@@ -444,7 +509,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       const [failing, running] = [await claim(store, "p"), await claim(store, "q")];
       const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
       await store.fail("batch_1", error, now);
-      await store.releaseRange(failing.by, now);
+      await store.releaseRange(failing.by, free);
       expect(await store.claimJob(jobClaimOf("p"))).toBeUndefined();
       expect(await store.settle(running.by, settled(0))).toBe(true);
       expect(await store.claimJob(jobClaimOf("p"))).toMatchObject({ completed: 1 });
@@ -460,14 +525,19 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await store.end("batch_1", "p", end)).toMatchObject({ bytes: 0 });
     });
 
-    law("a line is settled once", async (open) => {
-      const store = await open();
-      await add(store, "batch_1");
-      const { by } = await claim(store, "p");
-      expect(await store.settle(by, settled(0))).toBe(true);
-      expect(await store.settle(by, settled(0))).toBe(false);
-      expect(await store.find("project-a", "batch_1")).toMatchObject({ completed: 1 });
-    });
+    law(
+      "a line is settled once, also if the call is repeated because its outcome was lost",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1");
+        const { by } = await claim(store, "p");
+        expect(await store.settle(by, settled(0))).toBe(true);
+        expect(await store.settle(by, settled(0))).toBe(true);
+        const other = { ...by, holder: "q", attempt: 1 };
+        expect(await store.settle(other, settled(0))).toBe(false);
+        expect(await store.find("project-a", "batch_1")).toMatchObject({ completed: 1 });
+      },
+    );
 
     law("a renewed lease holds, and a released range is claimed at once", async (open) => {
       const store = await open();
@@ -476,7 +546,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect((await store.renew(["p"], now + 2 * minute)).map(({ id }) => id)).toEqual(["batch_1"]);
       expect(await store.renew(["other"], now + 9 * minute)).toEqual([]);
       expect(await numberOf(store, "q", now + minute)).toBeUndefined();
-      await store.releaseRange(by, now + 5);
+      await store.releaseRange(by, until(now + 5));
       expect(await numberOf(store, "q", now + 4)).toBeUndefined();
       expect(await numberOf(store, "q", now + 5)).toBe(0);
       await store.releaseAll();
@@ -524,9 +594,9 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await add(store, "batch_1", { status: "validating", ranges: [] });
       expect(await store.claimRange(claimOf("p"))).toBeUndefined();
       expect((await store.claimJob(jobClaimOf("p")))?.lines).toBe(0);
-      expect(await store.start("batch_1", "q", [range(0, 1)], undefined)).toBe(false);
+      expect(await store.start("batch_1", "q", [range(0, 1)], undefined, now)).toBe(false);
       const ranges = Array.from({ length: 1203 }, (_, at) => range(at * 3, 3));
-      expect(await store.start("batch_1", "p", ranges, { model: "m" })).toBe(true);
+      expect(await store.start("batch_1", "p", ranges, { model: "m" }, now)).toBe(true);
       expect(await store.find("project-a", "batch_1")).toMatchObject({
         status: "in_progress",
         lines: 3609,
@@ -576,12 +646,12 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       const store = await open();
       await add(store, "batch_1");
       const { by } = await claim(store, "p");
-      expect(await store.recordIntent(by, "sent")).toBe(true);
-      expect(await store.recordIntent(by, null)).toBe(true);
+      expect(await store.recordSent(by, 1, null)).toBe(true);
+      expect(await store.recordSent(by, 0, null)).toBe(true);
       const error = { message: "m", type: "t", param: null, code: "c", status_code: 503 };
       await store.fail("batch_1", error, now + 1);
       expect(await numberOf(store, "q")).toBeUndefined();
-      await store.releaseRange(by, now);
+      await store.releaseRange(by, free);
       expect(await store.claimJob(jobClaimOf("q"))).toMatchObject({
         status: "finalizing",
         ending: "failed",
@@ -633,10 +703,10 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       } as const;
       await add(store, "batch_1", unfinished);
       expect(await store.claimJob(jobClaimOf("q"))).toBeUndefined();
-      expect(await store.start("batch_1", "p", [range(0, 1)], undefined)).toBe(true);
+      expect(await store.start("batch_1", "p", [range(0, 1)], undefined, now)).toBe(true);
       await add(store, "batch_2", unfinished);
       expect((await store.claimJob(jobClaimOf("q", until)))?.id).toBe("batch_2");
-      expect(await store.start("batch_2", "p", [range(0, 1)], undefined)).toBe(false);
+      expect(await store.start("batch_2", "p", [range(0, 1)], undefined, now)).toBe(false);
     });
 
     law(
@@ -652,8 +722,8 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         expect(await store.claimJob(laterJob)).toBeUndefined();
         expect(await store.claimRange(later)).toMatchObject({ number: 1 });
         expect(await store.claimRange(later)).toBeUndefined();
-        await store.releaseRange(by, now);
-        await store.releaseJob("batch_2", "two", now);
+        await store.releaseRange(by, free);
+        await store.releaseJob({ id: "batch_2", validations: 1 }, "two", free);
         expect(await store.claimRange(later)).toMatchObject({ number: 0 });
         expect(await store.claimJob(laterJob)).toMatchObject({ id: "batch_2" });
       },
@@ -670,7 +740,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         expect(await store.discard("imgjob_1", "p")).toBe(true);
         expect(await store.findByKey("project-a", "k")).toBeUndefined();
         expect(await add(store, "imgjob_2", held)).toMatchObject({ kind: "created" });
-        await store.start("imgjob_2", "p", [range(0, 1)], undefined);
+        await store.start("imgjob_2", "p", [range(0, 1)], undefined, now);
         expect(await store.discard("imgjob_2", "p")).toBe(false);
         expect((await store.findByKey("project-a", "k"))?.id).toBe("imgjob_2");
       },
@@ -680,13 +750,13 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       const store = await open();
       await add(store, "batch_1", { status: "validating", ranges: [] });
       await store.claimJob(jobClaimOf("p"));
-      await store.releaseJob("batch_1", "p", now + 5);
+      await store.releaseJob({ id: "batch_1", validations: 1 }, "p", until(now + 5));
       expect(await store.claimJob(jobClaimOf("q", now + 4))).toBeUndefined();
       expect((await store.claimJob(jobClaimOf("q", now + 5)))?.id).toBe("batch_1");
     });
 
     law(
-      "every claim to validate a job counts, unless it was given back as unused",
+      "every claim to validate a job counts, unless it was given back with an earlier count",
       async (open) => {
         const store = await open();
         await add(store, "batch_1", { status: "validating", ranges: [] });
@@ -697,9 +767,9 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         expect(await validations("q", now + minute)).toBe(2);
         await store.releaseAll();
         expect(await validations("r", now + minute)).toBe(3);
-        await store.releaseJob("batch_1", "r", now + minute, true);
+        await store.releaseJob({ id: "batch_1", validations: 2 }, "r", until(now + minute));
         expect(await validations("s", now + minute)).toBe(3);
-        await store.start("batch_1", "s", [range(0, 1)], undefined);
+        await store.start("batch_1", "s", [range(0, 1)], undefined, now);
         const { by } = await claim(store, "s", now + minute);
         await store.settle(by, settled(0));
         expect(await validations("t", now + minute)).toBe(3);

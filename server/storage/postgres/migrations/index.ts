@@ -3,7 +3,7 @@ import type { PostgresMigration } from "../migrate.ts";
 import { accountTables, consoleTables } from "./console.ts";
 import { alertTables, eventTables, webhookEndpointTables } from "./events.ts";
 import { fileTables, uploadTables } from "./files.ts";
-import { jobEventColumns, jobTables, reservedCostColumns, vendorBatchColumns } from "./jobs.ts";
+import { jobTables } from "./jobs.ts";
 import { keysAndConfig } from "./keys-and-config.ts";
 import { ledgerTables, refusedAndTagged } from "./ledger.ts";
 
@@ -27,20 +27,8 @@ const accounts: PostgresMigration = { name: "0006-accounts", statements: account
 
 const alerts: PostgresMigration = { name: "0007-alerts", statements: alertTables };
 
-const vendorBatches: PostgresMigration = {
-  name: "0008-vendor-batches",
-  statements: vendorBatchColumns,
-};
-
-const jobEvents: PostgresMigration = { name: "0009-job-events", statements: jobEventColumns };
-
-const reservedCosts: PostgresMigration = {
-  name: "0010-reserved-costs",
-  statements: reservedCostColumns,
-};
-
 const refusedRequests: PostgresMigration = {
-  name: "0011-refused-and-tagged-requests",
+  name: "0008-refused-and-tagged-requests",
   statements: refusedAndTagged,
 };
 
@@ -52,8 +40,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   uploads,
   accounts,
   alerts,
-  vendorBatches,
-  jobEvents,
-  reservedCosts,
   refusedRequests,
 ];

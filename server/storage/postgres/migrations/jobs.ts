@@ -2,8 +2,10 @@
  * Jobs and their ranges of lines.
  *
  * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `validations`: how often the job was
- * claimed to be validated. `intent`: the line that was sent.
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`: not
+ * claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the cost
+ * without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
+ * `phase` and the columns after it: `RangePhase` and `ClaimedRange` of `server/storage/sql/stored-job.ts`.
  */
 
 export const jobTables: readonly string[] = [
@@ -28,10 +30,15 @@ export const jobTables: readonly string[] = [
     failed        INTEGER NOT NULL,
     bytes         DOUBLE PRECISION NOT NULL,
     cost          DOUBLE PRECISION,
+    list_cost     DOUBLE PRECISION,
     holder        TEXT,
     lease_until   DOUBLE PRECISION NOT NULL,
+    waits_until   DOUBLE PRECISION NOT NULL DEFAULT 0,
+    last_error    TEXT,
     served_at     DOUBLE PRECISION NOT NULL,
+    event_at      DOUBLE PRECISION,
     validations   INTEGER NOT NULL DEFAULT 0,
+    line_errors   TEXT,
     error         TEXT,
     data          TEXT NOT NULL,
     once          TEXT UNIQUE
@@ -51,28 +58,21 @@ export const jobTables: readonly string[] = [
     attempts    INTEGER NOT NULL,
     holder      TEXT,
     lease_until DOUBLE PRECISION NOT NULL,
-    intent      TEXT,
+    waits_until DOUBLE PRECISION NOT NULL DEFAULT 0,
+    last_error  TEXT,
+    phase       TEXT NOT NULL,
+    phase_since DOUBLE PRECISION NOT NULL,
+    readings    INTEGER NOT NULL DEFAULT 0,
+    sent        INTEGER NOT NULL DEFAULT 0,
+    upstream_jobs TEXT,
+    vendor_batch  TEXT,
+    reserved      TEXT,
     PRIMARY KEY (job_id, number)
   )`,
+  "CREATE INDEX jobs_unannounced ON vexel.jobs (event_at) WHERE event_at IS NOT NULL",
   "CREATE INDEX job_ranges_open ON vexel.job_ranges (job_id, number) WHERE settled < lines",
   "CREATE INDEX job_ranges_held ON vexel.job_ranges (holder) WHERE holder IS NOT NULL",
-];
-
-/** `vendor_batch`: the batch of a vendor that runs the lines. `list_cost`: the cost without its discount. */
-export const vendorBatchColumns: readonly string[] = [
-  "ALTER TABLE vexel.job_ranges ADD COLUMN vendor_batch TEXT",
-  "CREATE INDEX job_ranges_at_vendor ON vexel.job_ranges (lease_until) WHERE vendor_batch IS NOT NULL",
-  "ALTER TABLE vexel.jobs ADD COLUMN list_cost DOUBLE PRECISION",
-];
-
-/** `reserved`: what is reserved in budgets for the lines, as JSON. Null: nothing. */
-export const reservedCostColumns: readonly string[] = [
-  "ALTER TABLE vexel.job_ranges ADD COLUMN reserved TEXT",
   "CREATE INDEX job_ranges_reserved ON vexel.job_ranges (job_id) WHERE reserved IS NOT NULL",
-];
-
-/** `event_at`: the job has ended, and its event is not recorded yet. */
-export const jobEventColumns: readonly string[] = [
-  "ALTER TABLE vexel.jobs ADD COLUMN event_at DOUBLE PRECISION",
-  "CREATE INDEX jobs_unannounced ON vexel.jobs (event_at) WHERE event_at IS NOT NULL",
+  "CREATE INDEX job_ranges_failing ON vexel.job_ranges (job_id, waits_until) WHERE last_error IS NOT NULL",
+  "CREATE INDEX job_ranges_at_vendor ON vexel.job_ranges (waits_until) WHERE vendor_batch IS NOT NULL",
 ];

@@ -29,8 +29,10 @@ const files: Migration = {
 
 /**
  * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `validations`: how often the job was
- * claimed to be validated. `intent`: the line that was sent.
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`: not
+ * claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the cost
+ * without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
+ * `phase` and the columns after it: `RangePhase` and `ClaimedRange` of `server/storage/sql/stored-job.ts`.
  */
 const jobs: Migration = {
   name: "0002-jobs",
@@ -56,10 +58,15 @@ const jobs: Migration = {
       failed        INTEGER NOT NULL,
       bytes         INTEGER NOT NULL,
       cost          REAL,
+      list_cost     REAL,
       holder        TEXT,
       lease_until   INTEGER NOT NULL,
+      waits_until   INTEGER NOT NULL DEFAULT 0,
+      last_error    TEXT,
       served_at     INTEGER NOT NULL,
+      event_at      INTEGER,
       validations   INTEGER NOT NULL DEFAULT 0,
+      line_errors   TEXT,
       error         TEXT,
       data          TEXT NOT NULL,
       once          TEXT UNIQUE
@@ -69,6 +76,7 @@ const jobs: Migration = {
     "CREATE INDEX jobs_open ON jobs (kind, key_id, status, served_at) WHERE ended_at IS NULL",
     "CREATE INDEX jobs_by_expiry ON jobs (expires_at)",
     "CREATE INDEX jobs_usage ON jobs (owner, ended_at, bytes)",
+    "CREATE INDEX jobs_unannounced ON jobs (event_at) WHERE event_at IS NOT NULL",
     `CREATE TABLE job_ranges (
       job_id      TEXT NOT NULL,
       number      INTEGER NOT NULL,
@@ -79,11 +87,22 @@ const jobs: Migration = {
       attempts    INTEGER NOT NULL,
       holder      TEXT,
       lease_until INTEGER NOT NULL,
-      intent      TEXT,
+      waits_until INTEGER NOT NULL DEFAULT 0,
+      last_error  TEXT,
+      phase       TEXT NOT NULL,
+      phase_since INTEGER NOT NULL,
+      readings    INTEGER NOT NULL DEFAULT 0,
+      sent        INTEGER NOT NULL DEFAULT 0,
+      upstream_jobs TEXT,
+      vendor_batch  TEXT,
+      reserved      TEXT,
       PRIMARY KEY (job_id, number)
     ) WITHOUT ROWID`,
     "CREATE INDEX job_ranges_open ON job_ranges (job_id, number) WHERE settled < lines",
     "CREATE INDEX job_ranges_held ON job_ranges (holder) WHERE holder IS NOT NULL",
+    "CREATE INDEX job_ranges_reserved ON job_ranges (job_id) WHERE reserved IS NOT NULL",
+    "CREATE INDEX job_ranges_failing ON job_ranges (job_id, waits_until) WHERE last_error IS NOT NULL",
+    "CREATE INDEX job_ranges_at_vendor ON job_ranges (waits_until) WHERE vendor_batch IS NOT NULL",
   ],
 };
 
@@ -115,39 +134,4 @@ const uploads: Migration = {
   ],
 };
 
-/** `vendor_batch`: the batch of a vendor that runs the lines. `list_cost`: the cost without its discount. */
-const vendorBatches: Migration = {
-  name: "0004-vendor-batches",
-  statements: [
-    "ALTER TABLE job_ranges ADD COLUMN vendor_batch TEXT",
-    "CREATE INDEX job_ranges_at_vendor ON job_ranges (lease_until) WHERE vendor_batch IS NOT NULL",
-    "ALTER TABLE jobs ADD COLUMN list_cost REAL",
-  ],
-};
-
-/** `event_at`: the job has ended, and its event is not recorded yet. */
-const jobEvents: Migration = {
-  name: "0005-job-events",
-  statements: [
-    "ALTER TABLE jobs ADD COLUMN event_at INTEGER",
-    "CREATE INDEX jobs_unannounced ON jobs (event_at) WHERE event_at IS NOT NULL",
-  ],
-};
-
-/** `reserved`: what is reserved in budgets for the lines, as JSON. Null: nothing. */
-const reservedCosts: Migration = {
-  name: "0006-reservations",
-  statements: [
-    "ALTER TABLE job_ranges ADD COLUMN reserved TEXT",
-    "CREATE INDEX job_ranges_reserved ON job_ranges (job_id) WHERE reserved IS NOT NULL",
-  ],
-};
-
-export const jobMigrations: readonly Migration[] = [
-  files,
-  jobs,
-  uploads,
-  vendorBatches,
-  jobEvents,
-  reservedCosts,
-];
+export const jobMigrations: readonly Migration[] = [files, jobs, uploads];

@@ -1,0 +1,89 @@
+/**
+ * What the process that has claimed a range does next: decided here, by the columns of its row, and nowhere else.
+ *
+ * The way of a range. A process claims it for the time of a lease, which it renews, and writes its name into the row
+ * (`holder`). It takes one step after the other, and records each step that costs money before it takes it. When it
+ * cannot go on, it gives the range back, with the time of the next attempt and the last error. If it dies, its lease
+ * ends, and any process claims the range. Every change of the row names the holder, so a process that has lost its claim
+ * changes nothing. A canceled job has `ending`: its ranges are claimed as before, what was sent is awaited or canceled at
+ * the upstream, and the other lines end without running.
+ */
+import type { ClaimedRange, StoredJob } from "../storage/sql/stored-job.ts";
+
+/** How long a canceled batch of a vendor may take to end, and results of the vendor may be late. */
+export const cancelMs = 15 * 60_000;
+/** A process that dies while it reads the results has tried too. */
+export const maxReadings = 3;
+
+export type Step =
+  /** The lines run as requests of this gateway, or end because their job does. */
+  | "run"
+  /** The lines fail, because the vendor's batch cannot run them. */
+  | "fail"
+  /** The lines are written into a file, which is uploaded to the vendor. */
+  | "upload"
+  /** The vendor's batch is created. */
+  | "create"
+  /** It is looked up, because it may have been created. If it was not, it is created. */
+  | "find"
+  /** The vendor is asked whether it has ended. It is canceled if the job ends. */
+  | "poll"
+  /** It is canceled, and the lines end without its results. */
+  | "abandon"
+  /** Its results become those of the lines. */
+  | "deliver"
+  /** No process could read its results: the job fails. */
+  | "unreadable";
+
+interface Surroundings {
+  /** The upstream that the lines are for exists, and has batches. */
+  readonly hasVendor: boolean;
+  /** `moved`: the model has another upstream now. `gone`: the API key was revoked, or the model was deleted. */
+  readonly payer: "present" | "moved" | "gone";
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+type RangeRow = Pick<ClaimedRange, "phase" | "readings"> & {
+  readonly job: Pick<StoredJob, "ending" | "cancellingAt" | "deadline">;
+};
+
+export function nextStep(range: RangeRow, around: Surroundings): Step {
+  switch (range.phase) {
+    case "lines":
+      return "run";
+    case "refused":
+      return "fail";
+    case "planned":
+    case "uploaded":
+      return nextUnsent(range, around);
+    default:
+      return nextSent(range, around);
+  }
+}
+
+/** The vendor has certainly no batch. */
+function nextUnsent({ phase, job }: RangeRow, { hasVendor, payer }: Surroundings): Step {
+  if (job.ending) return "run";
+  if (!hasVendor || payer === "moved") return "fail";
+  // Each line fails with the reason.
+  if (payer === "gone") return "run";
+  return phase === "planned" ? "upload" : "create";
+}
+
+/** The vendor may have the batch. It is delivered, also if the model has another upstream now. */
+function nextSent(
+  { phase, readings, job }: RangeRow,
+  { hasVendor, payer, now }: Surroundings,
+): Step {
+  if (!hasVendor) return "fail";
+  if (payer === "gone") return "abandon";
+  if (phase === "creating")
+    return payer === "moved" || (job.ending && isLate(job, now)) ? "abandon" : "find";
+  if (phase !== "delivering") return "poll";
+  return readings < maxReadings ? "deliver" : "unreadable";
+}
+
+/** The job ended long ago: it does not wait for the vendor any more. */
+export const isLate = ({ cancellingAt, deadline }: RangeRow["job"], now: number): boolean =>
+  now > (cancellingAt ?? deadline) + cancelMs;
