@@ -1,4 +1,4 @@
-/** Jobs in a browser: one is canceled, and one is created from a file. */
+/** Jobs in a browser: one is canceled, one fails, and one is created from a file. */
 import { expect } from "bun:test";
 import { createBatch } from "../admin/create-batch.ts";
 import { seriousFindings } from "./axe.ts";
@@ -19,6 +19,22 @@ browserTest("a job is canceled", async ({ page, open, url, fake }) => {
   release();
   await page.getByText("Canceled", { exact: true }).waitFor();
 });
+
+browserTest(
+  "a batch whose lines failed is not shown as a success, and links to the requests that failed",
+  async ({ page, open, url, fake }) => {
+    fake.script({ fail: "billing" }, { times: 10 });
+    const id = await createBatch(`${url}/v1`, testKey, ["it fails"], "text-embedding-3-small");
+    await open(`/jobs/${id}`);
+    await page.getByText("Completed with errors").waitFor();
+    const errors = page.getByRole("table", { name: "Most frequent errors" });
+    expect(await seriousFindings(page)).toEqual([]);
+    await errors.getByRole("link").click();
+    await page.waitForURL(/\/requests\?.*error=/);
+    await page.getByRole("row").nth(1).waitFor();
+    fake.clear();
+  },
+);
 
 browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {
   await open("/jobs");

@@ -1,10 +1,10 @@
-/** One job: its progress, rate, remaining time, cost and times, and the errors of its input file. */
+/** One job: its progress, rate, remaining time, cost and times, and the errors of its input file and of its lines. */
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { JobDetail } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { dollars, duration } from "../../lib/format.ts";
+import { count, dollars, duration } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -31,6 +31,7 @@ export function JobPage() {
           <>
             <Facts job={job} />
             {job.input_errors.length > 0 && <InputErrors job={job} />}
+            {job.line_errors.length > 0 && <LineErrors job={job} />}
           </>
         )}
       </QueryView>
@@ -61,7 +62,7 @@ function Facts({ job }: { job: JobDetail }) {
     [t("jobs.expires"), <Time iso={job.expires_at} />],
   ];
   return (
-    <Card title={<JobStatus status={job.status} />} actions={<JobActions job={job} />}>
+    <Card title={<JobStatus job={job} />} actions={<JobActions job={job} />}>
       {job.error !== null && (
         <p className="mx-4 mt-4 rounded-md bg-bad-soft p-3 break-words text-bad">{job.error}</p>
       )}
@@ -90,6 +91,43 @@ function vendorRows(job: JobDetail, t: ReturnType<typeof useT>): readonly [strin
     [t("jobs.estimate.now"), dollars(estimate?.now ?? null)],
     [t("jobs.estimate.vendor"), dollars(estimate?.vendor ?? null)],
   ];
+}
+
+/** The most frequent errors of its lines, with links to the requests that had them. */
+function LineErrors({ job }: { job: JobDetail }) {
+  const t = useT();
+  const { key_id: key, created_at: from, ended_at: to } = job;
+  return (
+    <Card title={t("jobs.lineErrors")}>
+      <Table
+        label={t("jobs.lineErrors")}
+        rows={job.line_errors}
+        rowKey={({ code }) => code}
+        columns={[
+          {
+            key: "count",
+            header: t("jobs.lineErrors.count"),
+            align: "right",
+            cell: (error) => count(error.count),
+          },
+          {
+            key: "code",
+            header: t("requests.error"),
+            cell: ({ code }) => (
+              <Link
+                to="/requests"
+                search={{ error: code, key, from, ...(to !== null && { to }) }}
+                className="text-accent underline"
+              >
+                <code>{code}</code>
+              </Link>
+            ),
+          },
+          { key: "message", header: t("jobs.problem"), cell: ({ message }) => message },
+        ]}
+      />
+    </Card>
+  );
 }
 
 function InputErrors({ job }: { job: JobDetail }) {

@@ -83,7 +83,7 @@ export function JobsPage() {
             {
               key: "status",
               header: t("jobs.status"),
-              cell: ({ status }) => <JobStatus status={status} />,
+              cell: (job) => <JobStatus job={job} />,
             },
             {
               key: "progress",
