@@ -172,7 +172,6 @@ export class BudgetCounter implements SharedBudget {
   /** A request of this process has ended. */
   endedRequest(): void {
     this.#shared?.limiter.budgetChanged(this);
-    this.#onSpent(this);
   }
 
   changed(unknownNanos = 0): void {
@@ -191,11 +190,16 @@ export class BudgetCounter implements SharedBudget {
 
   /** `isReported`: thresholds that the stored rows have reached before are reported. */
   watch(limit: number, isReported: boolean): void {
-    this.#thresholds.watch(isReported ? this.owner.spent : 0, this.used, limit);
+    const { spent } = this.owner;
+    this.#thresholds.watch(isReported ? spent : 0, spent, limit);
   }
 
+  /**
+   * Of what is spent alone: another replica may read stored rows before the replica that stored them takes them out of
+   * ended, and for this moment they count twice.
+   */
   newThresholds(limit: number, isRefused: boolean): readonly Threshold[] {
-    return this.#thresholds.new(this.used, limit, isRefused);
+    return this.#thresholds.new(this.owner.spent, limit, isRefused);
   }
 }
 

@@ -31,7 +31,7 @@ const examined = 16;
 
 export class BudgetCounters {
   readonly #options: BudgetCountersOptions;
-  /** Called when a request of this process has ended. */
+  /** Called when the spent amount may have changed. */
   onSpent: (budget: BudgetInPeriod) => void = () => undefined;
   #entries = 0;
   readonly #maxCounters: number;

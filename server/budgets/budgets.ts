@@ -84,7 +84,7 @@ export function createBudgets(options: BudgetsOptions) {
           ...(ofProject !== undefined && { project: ofProject }),
           period,
           percent,
-          spent: toDollars(counter.used),
+          spent: toDollars(counter.owner.spent),
           budget,
         },
         deduplicationKey: `budget.threshold ${scope} ${name} ${budget} ${percent} ${chargedOwner(budgeted).id}`,

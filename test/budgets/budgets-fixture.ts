@@ -13,6 +13,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toNanos } from "../../server/lib/nano-dollars.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { nanosOf, spendKey, spendKeysOf } from "../../server/storage/sql/spend-tally.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 export const noon = Date.UTC(2026, 10, 15, 12);
@@ -64,12 +65,23 @@ export function rowOf(
   });
 }
 
+/** The ledger's database has the row. */
+function store(spend: Spend, row: LedgerRow): void {
+  const before = new Map([...spend.owners].map((owner) => [spendKey(owner), owner.spent]));
+  const sums = spendKeysOf(row).map((key) => ({
+    ...key,
+    nanos: (before.get(spendKey(key)) ?? 0) + nanosOf(row),
+  }));
+  spend.store([row], sums);
+}
+
 /** The reservation of a request that ends with a row, as the pipeline does it. */
 export function withRow(
   reservation: Reservation,
   spend: Spend,
   charged: readonly BudgetedOwner[],
   at: number,
+  onEnded: (row: LedgerRow) => void = () => undefined,
 ): TestReservation {
   let isOpen = true;
   const end = (): boolean => {
@@ -82,7 +94,10 @@ export function withRow(
     estimate: reservation.estimate,
     release: () => void end(),
     settle: (cost) => {
-      if (end()) spend.end(rowOf(charged, at, { cost: cost ?? reservation.estimate ?? 0 }));
+      if (!end()) return;
+      const row = rowOf(charged, at, { cost: cost ?? reservation.estimate ?? 0 });
+      spend.end(row);
+      onEnded(row);
     },
   };
 }
@@ -101,9 +116,9 @@ export function createTestBudgets(
   const budgets = {
     ...all,
     reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number) =>
-      withRow(all.reserve(charged, estimate, at), spend, charged, at),
+      withRow(all.reserve(charged, estimate, at), spend, charged, at, (row) => store(spend, row)),
   };
-  return { budgets, events, read, spend };
+  return { budgets, events, read, spend, store: (row: LedgerRow) => store(spend, row) };
 }
 
 /** The error of a reservation that must be refused. */

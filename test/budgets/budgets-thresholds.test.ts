@@ -114,9 +114,28 @@ test("a threshold that is reached together with other replicas is emitted, and o
   expect(later.events).toEqual([]);
   // Rows that a killed process has left are stored later: it did not report them.
   const restarted = createTestBudgets({ "key ci total": 4 });
-  restarted.spend.end(ledgerRow(noon, { keyId: "ci", cost: 2 }));
+  const left = ledgerRow(noon, { keyId: "ci", cost: 2 });
+  restarted.spend.end(left);
   spend(restarted.budgets, key, 0.5);
+  expect(restarted.events).toEqual([]);
+  restarted.store(left);
   expect(restarted.events.map(({ data }) => data.percent)).toEqual([50]);
+});
+
+test("a threshold is not emitted early while a row counts twice", () => {
+  const { budgets, events, spend: spent } = createTestBudgets();
+  const key = budgeted({ total: 10 });
+  spend(budgets, key, 0.5);
+  const row = ledgerRow(noon, { keyId: "ci", cost: 3 });
+  spent.end(row);
+  // Another replica has read the row in the database, and this one does not know yet that it is stored.
+  const sums = [{ scope: "key", id: "ci", period: "total", nanos: 3_500_000_000 }] as const;
+  spent.raise(sums);
+  expect(budgets.status(key, noon)[0]?.spent).toBeGreaterThan(5);
+  expect(events).toEqual([]);
+  spent.store([row], sums);
+  expect(budgets.status(key, noon)[0]?.spent).toBe(3.5);
+  expect(events).toEqual([]);
 });
 
 test("a threshold that was reached just before the gateway was killed is emitted after its restart", () => {
