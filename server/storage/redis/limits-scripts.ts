@@ -121,13 +121,15 @@ end
 
 -- isNew: no other entry has this id, unless the call is repeated.
 local function openEntry(budget, id, nanos, isLikely, version, isNew)
-  local added = redis.call('ZADD', budget.leasesKey, text(now + ${leaseMs}), id)
-  local stored = (added == 0 or not isNew) and redis.call('HGET', budget.key, 'entry:' .. id)
+  local function renew() return redis.call('ZADD', budget.leasesKey, text(now + ${leaseMs}), id) end
+  local added = isNew and renew() or 0
+  local stored = added == 0 and redis.call('HGET', budget.key, 'entry:' .. id)
   if stored then
     local before, wasLikely, earlier = stored:match('^(%S+) (%S+) (%S+)$')
     if tonumber(earlier) > version then return end
     budget.open, budget.likely = budget.open - before, budget.likely - wasLikely
   end
+  if not isNew then added = renew() end
   -- Leases that nobody looks at any more end with the budget.
   if added == 1 and budget.open == 0 then expire(budget.leasesKey, ${keepBudgetMs}) end
   budget.open, budget.likely = budget.open + nanos, budget.likely + isLikely
