@@ -1,4 +1,4 @@
-/** The steps of a request, by message id. The ledger stores them in short, as docs/observability.md lists them. */
+/** The steps of a request (contract/request-steps.ts), by message id. */
 export const stepMessages = {
   step_moderation_passed: "The prompt passed moderation.",
   step_moderation_flagged: "Moderation flagged the prompt.",

@@ -95,7 +95,7 @@ export class IdempotentRequest {
         ...response,
         close: async (isComplete) => endDelivery(isComplete),
       });
-      record.addStep(`replayed: ${response.requestId}`);
+      record.addStep("replayed", { request: response.requestId });
       record.outcome.bytesOut = response.length;
       return {
         headers: {
@@ -107,7 +107,7 @@ export class IdempotentRequest {
       };
     }
     if (claim.kind === "failed") {
-      record.addStep(`failed with: ${claim.requestId}`);
+      record.addStep("failed_with", { request: claim.requestId });
       throw claim.error;
     }
     this.#request = claim.request;
@@ -218,7 +218,7 @@ export class IdempotentRequest {
   async #store(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<void> {
     await this.#request?.appendAll(body);
     await this.#request?.store(headers);
-    this.#options.record.addStep("response stored");
+    this.#options.record.addStep("stored");
   }
 }
 

@@ -3,6 +3,7 @@
  * post-processes the images.
  */
 
+import type { Step } from "../../contract/request-steps.ts";
 import type { ParameterPolicy } from "../config/snapshot.ts";
 import type { RequestUsage } from "../request/http-types.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
@@ -108,9 +109,9 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       throw error;
     });
     // The outcome of a stream is not known yet.
-    report.addStep(
-      `${targetName(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`,
-    );
+    report.addStep(response.kind === "stream" ? "streaming" : "generated", {
+      target: targetName(target),
+    });
     return deliver(response, costContext, attempt, images, tools);
   };
 };
@@ -126,7 +127,7 @@ interface Attempt<Q extends ImageQuery> {
   readonly count: number;
   readonly adapted: Set<string>;
   /** A parameter that the gateway emulated or changed. `step`: its routing step. */
-  readonly onAdapted: (name: string, step?: string) => void;
+  readonly onAdapted: (name: string, step?: Step) => void;
   /** Undefined: images that the target does not generate at once are missing. */
   readonly onSingleImage: (() => void) | undefined;
 }
@@ -144,13 +145,13 @@ function planAttempt<Q extends ImageQuery>(
   const capabilities = isSingleImage ? { ...declared, maxImages: 1 } : declared;
   const plan = planImage(request.query, capabilities, policy);
   const adapted = new Set(plan.adapted);
-  const onAdapted: Attempt<Q>["onAdapted"] = (name, step = `adapted: ${name}`) => {
-    if (!adapted.has(name)) report.addStep(step);
+  const onAdapted: Attempt<Q>["onAdapted"] = (name, step = ["adapted", { parameter: name }]) => {
+    if (!adapted.has(name)) report.addStep(...step);
     adapted.add(name);
   };
   const onSingleImage = (): void => {
     singleImageTargets.add(target);
-    onAdapted("n", `${targetName(target)}: one image per request`);
+    onAdapted("n", ["one_image", { target: targetName(target) }]);
   };
   const mayRequestMore = declared.mayIgnoreN && (policy === "adapt" || policy === "drop");
   return {
@@ -236,7 +237,7 @@ async function deliver<Q extends ImageQuery>(
       onFailure: (error) => {
         postProcessError = error;
       },
-      onUnconverted: ({ kind }) => report.addStep(`image not converted: ${kind}`),
+      onUnconverted: ({ kind }) => report.addStep("not_converted", { error: kind }),
       onAdapted,
       onDropped: (name) => dropped.add(name),
       onUnusable: (event) => unusable.push(event),

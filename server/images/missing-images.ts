@@ -2,7 +2,9 @@
  * Missing images of a request: counts them, attributes them to errors, reports them in the routing steps, and charges the
  * request for those that may have been billed.
  */
+
 import type { ErrorKind } from "../../contract/errors.ts";
+import type { Step } from "../../contract/request-steps.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { RequestReport } from "../request/request-report.ts";
@@ -59,18 +61,24 @@ function attributeMissing(
   return groups;
 }
 
-/** Short descriptions for the ledger, one for each error kind. */
-function describeMissing(groups: readonly MissingGroup[], requested: number): string[] {
+/** One step for each error kind. */
+function missingSteps(
+  groups: readonly MissingGroup[],
+  requested: number,
+  target: string,
+): readonly Step[] {
   const counts = new Map<string, { count: number; mayBeBilled: boolean }>();
   for (const { count, error, mayBeBilled = false } of groups) {
     const entry = counts.get(`${missingKindOf(error)} ${mayBeBilled}`);
     if (entry) entry.count += count;
     else counts.set(`${missingKindOf(error)} ${mayBeBilled}`, { count, mayBeBilled });
   }
-  return [...counts].map(
-    ([key, { count, mayBeBilled }]) =>
-      `${key.split(" ")[0]}${requested > 1 ? ` for ${count} of ${requested}` : ""}${mayBeBilled ? ", may have been billed" : ""}`,
-  );
+  return [...counts].map(([key, { count, mayBeBilled }]) => {
+    const [error = ""] = key.split(" ");
+    if (requested === 1) return [mayBeBilled ? "failed_billed" : "failed", { target, error }];
+    const values = { target, error, count, requested };
+    return [mayBeBilled ? "images_billed" : "images_failed", values];
+  });
 }
 
 /** Without an error, the upstream returned fewer images than requested. */
@@ -113,10 +121,11 @@ export class AttemptedImages {
 
   /** All upstream requests failed: the target failed with this error. */
   failAll(error: unknown): void {
-    const { imageCount, signal } = this.#attempt;
-    const descriptions = describeMissing(this.#failures, imageCount);
-    if (descriptions.length > 1) this.#step(descriptions);
-    this.#step([errorKindOf(error)]);
+    const { imageCount, signal, report, target } = this.#attempt;
+    const name = targetName(target);
+    const steps = missingSteps(this.#failures, imageCount, name);
+    if (steps.length > 1) for (const step of steps) report.addStep(...step);
+    report.addStep("failed", { target: name, error: errorKindOf(error) });
     // Without fan-out, the only upstream request failed.
     if (this.#failures.length === 0)
       this.#failures.push({
@@ -129,10 +138,11 @@ export class AttemptedImages {
 
   /** `delivered`: the number of delivered images. `error`: why other images that arrived were not delivered. */
   settle(delivered: number, error: unknown): void {
-    const { imageCount } = this.#attempt;
+    const { imageCount, report, target } = this.#attempt;
     const groups = attributeMissing(imageCount - delivered, this.#failures, error);
     this.missing = missingFrom(groups);
-    this.#step(describeMissing(groups, imageCount));
+    const name = targetName(target);
+    for (const step of missingSteps(groups, imageCount, name)) report.addStep(...step);
     this.#chargeBilled();
   }
 
@@ -158,10 +168,5 @@ export class AttemptedImages {
       this.#chargeBilled();
     }
     this.settle(delivered, undefined);
-  }
-
-  #step(descriptions: readonly string[]): void {
-    const { report, target } = this.#attempt;
-    for (const each of descriptions) report.addStep(`${targetName(target)}: ${each}`);
   }
 }

@@ -28,7 +28,7 @@ export const moderate =
     options.requireAvailableTarget(request);
     const flagged = await flaggedCategories(options, request, model.moderation);
     if (flagged) {
-      report.addStep("moderation: flagged");
+      report.addStep("moderation_flagged");
       throw new GatewayError(
         "moderation_blocked",
         `Your request was rejected by the safety system. safety_violations=[${flagged.join(", ")}].`,
@@ -47,11 +47,11 @@ async function flaggedCategories<Q extends GenerationQuery>(
   const { report } = request;
   try {
     const { flagged, categories } = await checkPrompt(request, moderation);
-    if (!flagged) report.addStep("moderation: passed");
+    if (!flagged) report.addStep("moderation_passed");
     return flagged ? categories : undefined;
   } catch (error) {
     const kind = error instanceof GatewayError ? error.kind : "internal";
-    report.addStep(`moderation: ${kind}`);
+    report.addStep("moderation_failed", { error: kind });
     request.signal().throwIfAborted();
     if (moderation.onFailure === "refuse" || !isUnavailable(error)) throw moderationFailed(error);
     return undefined;

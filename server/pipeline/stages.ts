@@ -23,6 +23,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { PermittedModel } from "../request/caller.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
+import { targetName } from "../request/timeline.ts";
 import { watchStreamEnd } from "../routing/attempt.ts";
 import { requestSizeClassOf } from "../routing/health/latency-stats.ts";
 import { routeRequest } from "../routing/route-request.ts";
@@ -32,7 +33,6 @@ import {
   targetCapacity,
   targetQueue,
 } from "../routing/routing-options.ts";
-import { addStep } from "../routing/routing-steps.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type {
@@ -164,6 +164,6 @@ function canServe<Q extends GenerationQuery>(
 ): boolean {
   const reason = reasonToReject(request, target);
   if (reason instanceof GatewayError)
-    addStep(request.report, target, `skipped, request not supported: ${reason.kind}`);
+    request.report.addStep("unsupported", { target: targetName(target), error: reason.kind });
   return reason === undefined;
 }

@@ -91,7 +91,7 @@ export const verifyImagesStage =
   (next) =>
   async (request) =>
     dropImplausibleImageUsage(verifyOne(await next(request)), request.query, (implausible) => {
-      request.report.addStep(`${implausible.quantity} implausible`);
+      request.report.addStep("implausible", { quantity: implausible.quantity });
       onImplausibleUsage(request, implausible);
     });
 

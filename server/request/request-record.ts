@@ -1,5 +1,7 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
+
 import { labelOwnersText } from "../../contract/limits-and-budgets.ts";
+import { type Step, stepText } from "../../contract/request-steps.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { recordedDollars } from "../lib/nano-dollars.ts";
@@ -113,10 +115,10 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.at = at;
   }
 
-  addStep(description: string): void {
+  addStep(...step: Step): void {
+    const text = stepText(step);
     this.steps ??= [];
-    if (this.steps.length < maxSteps && !this.steps.includes(description))
-      this.steps.push(description);
+    if (this.steps.length < maxSteps && !this.steps.includes(text)) this.steps.push(text);
   }
 
   addQueueTime(ms: number): void {

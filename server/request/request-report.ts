@@ -2,6 +2,7 @@
  * What stages know and learn about a request. The pipeline owns the request record: stages read the request's context,
  * return their response, and report the facts that must be known even if the request fails. They never read a report.
  */
+import type { Step } from "../../contract/request-steps.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
 import type { AttemptCharge } from "./charge.ts";
@@ -27,11 +28,8 @@ export interface RequestContext {
 
 /** Every fact is added; none replaces or removes another. */
 export interface RequestReport {
-  /**
-   * A short description for the ledger row: what happened to an image request, or why a target was skipped, retried or
-   * hedged.
-   */
-  addStep(description: string): void;
+  /** For the ledger row: what happened to an image request, or why a target was skipped, retried or hedged. */
+  addStep(...step: Step): void;
   /** The request waited in a queue of the gateway, before an attempt. */
   addQueueTime(ms: number): void;
   /** Undefined: the timeline is full. */

@@ -6,13 +6,13 @@
 import type { SelectionReason } from "../../contract/admin/constants.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import type { TargetSelection } from "../request/timeline.ts";
+import { type TargetSelection, targetName } from "../request/timeline.ts";
 import { type AttemptedRequest, type RoutingStage, TargetAttempt } from "./attempt.ts";
 import { type HedgeOptions, hedgedRequest } from "./hedge.ts";
 import type { Candidate, SelectionContext } from "./policies.ts";
 import { errorKindOf, isUnsent, mayFailOver, retryDelayMs } from "./retry-policy.ts";
 import type { RouteRequestOptions, TargetQueue } from "./routing-options.ts";
-import { addSkippedSteps, addStep } from "./routing-steps.ts";
+import { addSkippedSteps } from "./routing-steps.ts";
 import {
   capableCandidates,
   hasUntriedHealthy,
@@ -28,8 +28,6 @@ import {
   startHealthChecks,
 } from "./select-target.ts";
 import type { ModelTargets } from "./target-registry.ts";
-
-const hedgedStep = "hedged, because the first target was slow";
 
 export const routeRequest =
   <Q, A>(options: RouteRequestOptions<Q, A>): Stage<Q, A> =>
@@ -179,7 +177,10 @@ class RoutedRequest<Q, A> {
     if (waitMs === undefined) throw error;
     if (!isFree && !this.#modelTargets.budgets.retries.spend(this.#context.now)) throw error;
     // The image stages record failed attempts themselves.
-    if (!checkHealth) addStep(report, failed.target, errorKindOf(error));
+    if (!checkHealth) {
+      const target = targetName(failed.target);
+      report.addStep("failed", { target, error: errorKindOf(error) });
+    }
     if (waitMs > 0) {
       await sleep(waitMs, signal, registry.timers);
       this.#readClock();
@@ -250,7 +251,7 @@ class RoutedRequest<Q, A> {
     if (!other || other.candidate.health.isAtHardLimit(now)) return undefined;
     if (!this.#modelTargets.budgets.hedges.spend()) return undefined;
     this.#decide(other, "hedge");
-    addStep(this.#request.report, other.candidate.target, hedgedStep);
+    this.#request.report.addStep("hedged", { target: targetName(other.candidate.target) });
     return this.#newAttempt(other.candidate, true);
   }
 

@@ -3,15 +3,12 @@
  * that succeeds at its first choice has none.
  */
 
+import type { Step } from "../../contract/request-steps.ts";
 import type { RequestReport } from "../request/request-report.ts";
 import { targetName } from "../request/timeline.ts";
-import type { Target } from "../upstream/contract.ts";
+import { rateLimit } from "./health/target-health.ts";
 import type { Candidate } from "./policies.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
-
-export function addStep(report: RequestReport, target: Target, description: string): void {
-  report.addStep(`${targetName(target)}: ${description}`);
-}
 
 /** Adds a step for each skipped candidate of the selected candidate's tier or a lower one. */
 export function addSkippedSteps(
@@ -23,18 +20,24 @@ export function addSkippedSteps(
   const { candidates } = selection;
   for (const candidate of candidates) {
     if (candidate === selected || (selected && candidate.tier > selected.tier)) continue;
-    const reason = skipReason(candidate, selection, now);
-    if (reason !== undefined) addStep(report, candidate.target, reason);
+    const step = skippedStep(candidate, selection, now);
+    if (step) report.addStep(...step);
   }
 }
 
-function skipReason(
-  { health, target }: Candidate,
+/** Undefined: it could have served. */
+function skippedStep(
+  { health, target: skipped }: Candidate,
   { capacity }: Selection,
   now: number,
-): string | undefined {
-  if (health.state(now) !== "healthy") return `skipped, ${health.breaker.reason(now)}`;
-  if (!hasCapacity(capacity, target)) return "skipped, at its limits";
-  const isIdle = health.concurrency.hasCapacity() && !isBusy(capacity, target);
-  return isIdle ? undefined : "busy";
+): Step | undefined {
+  const target = targetName(skipped);
+  if (health.state(now) !== "healthy") {
+    const { failures: count, last: error } = health.breaker.cause(now);
+    if (count > 0) return ["failing", { target, count, error }];
+    return error === rateLimit ? ["rate_limited", { target }] : ["cooling", { target, error }];
+  }
+  if (!hasCapacity(capacity, skipped)) return ["at_limits", { target }];
+  const isIdle = health.concurrency.hasCapacity() && !isBusy(capacity, skipped);
+  return isIdle ? undefined : ["busy", { target }];
 }

@@ -1,8 +1,6 @@
 /** Routing steps in the ledger row, and the health of targets in the admin API. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { RequestRecord } from "../../server/request/request-record.ts";
-import { addStep } from "../../server/routing/routing-steps.ts";
-import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
@@ -57,9 +55,9 @@ describe("the ledger row of an embeddings request", () => {
 
   test("has a bounded number of steps for a request that is split into many chunks", () => {
     const record = new RequestRecord("req_1", "embeddings", 0);
-    for (let part = 0; part < 1000; part++) addStep(record, targetNamed("a"), "skipped, it failed");
-    expect(record.steps).toEqual(["a/their-model: skipped, it failed"]);
-    for (let part = 0; part < 1000; part++) addStep(record, targetNamed(`t${part}`), "busy");
+    for (let part = 0; part < 1000; part++) record.addStep("at_limits", { target: "a/m" });
+    expect(record.steps).toEqual(["a/m: skipped, at its limits"]);
+    for (let part = 0; part < 1000; part++) record.addStep("busy", { target: `t${part}/m` });
     expect(record.steps!.length).toBeLessThan(30);
   });
 });

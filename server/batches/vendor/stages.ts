@@ -58,7 +58,7 @@ const atVendor: <Q, A>(next: Send<Q, A>) => Send<Q, A> = (next) => (request) => 
   if (!target) throw new GatewayError("internal", "The line has no target.");
   report.startAttempt({ target, startedAt: undefined });
   report.reachedUpstream();
-  report.addStep("run in a batch of the vendor");
+  report.addStep("vendor_batch");
   return next({ ...request, model: { ...model, ...vendor?.model, targets: [target] }, target });
 };
 

@@ -4,8 +4,10 @@
  * row becomes a row with its estimated cost: the request may have been billed. A file with damaged records is kept
  * under another name, for the operator: no program reads it again.
  */
+
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { stepText } from "../../../contract/request-steps.ts";
 import { nextTurn } from "../../lib/tasks.ts";
 import { fromValues, isValidRow } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
@@ -142,7 +144,7 @@ function interruptedRow(values: readonly unknown[]): LedgerRow {
     ...{ requestId, at, endpoint, keyId, model, project, estimatedCost, endUser, tags, budgets },
     status: 500,
     error: "internal",
-    steps: "the gateway was killed before the request finished",
+    steps: stepText(["killed"]),
     attempts: 0,
     latencyMs: 0,
     bytesIn: 0,
