@@ -1,0 +1,154 @@
+/**
+ * Makes the fixtures of this version: what a gateway has stored when it is killed in the middle of its work, once in a
+ * data folder with SQLite and once in PostgreSQL. A later version must open both, and finish the jobs.
+ *
+ *   bun test/contract/make-fixtures.ts FOLDER    writes FOLDER/sqlite.tar.gz and FOLDER/postgres.tar.gz
+ *
+ * Each archive has the data folder, vexel.yaml and made-at.txt; that of PostgreSQL has database.sql and the
+ * objects of the object store as well. The secret
+ * and the admin token are those below. Fails if a table has no row: a new table needs a step here that fills it.
+ */
+import { Database } from "bun:sqlite";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { startFakeS3 } from "../fake-s3.ts";
+import { type Fake, startFake } from "../fake-upstream.ts";
+import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
+import { pathOf } from "../programs.ts";
+import { databaseName, sharedPostgres } from "../storage/postgres-server.ts";
+import { until } from "../until.ts";
+import { sendRequests, storeEverything } from "./store-everything.ts";
+
+const fixtureSecret = "the-secret-of-the-fixtures";
+const adminToken = "the-admin-token-of-the-fixtures";
+
+/** Tables that may have no row, with the reason. */
+const mayBeEmpty: Readonly<Record<string, string>> = {
+  alerts: "the state of a rule is written when it fires, which takes minutes",
+  leases: "one gateway alone needs none",
+  backlog: "rows leave it at once while the database can be reached",
+  ledger_exports: "the export is off",
+};
+
+const [target] = process.argv.slice(2);
+if (target === undefined) throw new Error("make-fixtures.ts needs the folder of the fixtures");
+mkdirSync(target, { recursive: true });
+
+for (const database of ["sqlite", "postgres"] as const) {
+  using folder = temporaryFolder();
+  const fake = startFake();
+  const server = database === "postgres" ? await sharedPostgres() : undefined;
+  const url = await server?.createDatabase();
+  const s3 = url === undefined ? undefined : startFakeS3();
+  const gateway = await start(folder.path, fake, {
+    ...(url !== undefined && { DATABASE_URL: url }),
+    ...(s3 && { BLOB_URL: s3.url("vexel") }),
+  });
+  await storeEverything({ gateway, fake, adminToken });
+  if (url !== undefined) {
+    const hasRow = async (table: string): Promise<boolean> =>
+      new Map(await rowsOfDatabase(databaseName(url))).get(`postgres ${table}`) !== 0;
+    // Usage is summed some time after the ledger's rows. Some rows are summed, and some are not.
+    await until(() => hasRow("usage_by_day"));
+    await sendRequests({ gateway, fake, adminToken });
+    await until(() => hasRow("ledger_batches"));
+  }
+  // In the middle of a batch and of an image job, as after a loss of power.
+  gateway.kill("SIGKILL");
+  await gateway.exited;
+  writeFileSync(join(folder.path, "made-at.txt"), `${Date.now()}\n`);
+  const counts = rowsOfFolder(join(folder.path, "data"));
+  if (server && url !== undefined) {
+    for (const [name, count] of await rowsOfDatabase(databaseName(url))) counts.set(name, count);
+    dump(url, join(folder.path, "database.sql"));
+    for (const [key, { bytes }] of s3?.objects ?? []) {
+      const file = join(folder.path, "objects", key);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, bytes);
+    }
+  }
+  report(database, counts);
+  const archive = join(target, `${database}.tar.gz`);
+  const names = [
+    "data",
+    "made-at.txt",
+    "vexel.yaml",
+    ...(url === undefined ? [] : ["database.sql", "objects"]),
+  ];
+  run(["tar", "-C", folder.path, "-czf", archive, ...names]);
+  fake.close();
+  await s3?.stop();
+}
+
+function start(
+  folder: string,
+  fake: Fake,
+  stores: Readonly<Record<string, string>>,
+): Promise<GatewayProcess> {
+  const env: Record<string, string> = {
+    VEXEL_SECRET: fixtureSecret,
+    VEXEL_ADMIN_TOKEN: adminToken,
+    VEXEL_CACHE_BYTES: "1000000",
+    VEXEL_WEBHOOK_PRIVATE: "127.0.0.1",
+    ...stores,
+  };
+  return startProcess({ folder, yaml: configFor(fake.url), env });
+}
+
+/** The rows of each table, by file and table. */
+function rowsOfFolder(folder: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const file of readdirSync(folder)
+    .filter((name) => name.endsWith(".db"))
+    .sort()) {
+    // Writable: the write-ahead log of a killed process is read by a writer only.
+    using db = new Database(join(folder, file), { readwrite: true });
+    const tables = db
+      .query<{ name: string }, []>(
+        "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+      )
+      .all();
+    for (const { name } of tables) {
+      const row = db.query<{ count: number }, []>(`SELECT count(*) AS count FROM "${name}"`).get();
+      counts.set(`${file} ${name}`, row?.count ?? 0);
+    }
+  }
+  return counts;
+}
+
+async function rowsOfDatabase(name: string): Promise<[string, number][]> {
+  const server = await sharedPostgres();
+  const tables = await server.execute<{ name: string }>(
+    name,
+    `SELECT relname AS name FROM pg_class
+     WHERE relnamespace = 'vexel'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+     ORDER BY relname`,
+  );
+  return Promise.all(
+    tables.map(async ({ name: table }): Promise<[string, number]> => {
+      const count = `SELECT count(*)::int AS count FROM vexel."${table}"`;
+      const [row] = await server.execute<{ count: number }>(name, count);
+      return [`postgres ${table}`, row?.count ?? 0];
+    }),
+  );
+}
+
+function dump(url: string, file: string): void {
+  const program = join(pathOf("postgresql"), "pg_dump");
+  run([program, "--schema=vexel", "--no-owner", "--format=plain", `--file=${file}`, url]);
+}
+
+function report(database: string, counts: ReadonlyMap<string, number>): void {
+  console.log(`${database}:`);
+  for (const [name, count] of counts) console.log(`${String(count).padStart(6)}  ${name}`);
+  const missing = [...counts].filter(
+    ([name, count]) => count === 0 && !((name.split(" ")[1] ?? "") in mayBeEmpty),
+  );
+  if (missing.length === 0) return;
+  throw new Error(`No row in: ${missing.map(([name]) => name).join(", ")}`);
+}
+
+function run(args: readonly string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync([...args]);
+  if (exitCode !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+}
