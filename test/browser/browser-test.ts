@@ -174,6 +174,12 @@ export async function choose(select: Locator, option: string): Promise<void> {
   await select.page().getByRole("option", { name: option, exact: true }).click();
 }
 
+/** Chooses an action of the menu of a row. */
+export async function chooseAction(row: Locator, action: string): Promise<void> {
+  await row.getByRole("button", { name: /^Actions/ }).click();
+  await row.page().getByRole("menuitem", { name: action, exact: true }).click();
+}
+
 /** Chooses the models of a playground, and no others. */
 export async function chooseModels(page: Page, ...ids: readonly string[]): Promise<void> {
   await page.getByRole("combobox", { name: "Models" }).click();

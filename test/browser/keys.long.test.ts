@@ -1,7 +1,7 @@
 /** The dialog of a new key, mistakes in the form, and limits that a developer meets, in a browser. */
 import { expect } from "bun:test";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, chooseOther, settled, signIn } from "./browser-test.ts";
+import { browserTest, chooseAction, chooseOther, settled, signIn } from "./browser-test.ts";
 import { adminPassword } from "./console-gateway.ts";
 
 browserTest(
@@ -84,7 +84,7 @@ browserTest(
     await page.goto("/console/keys");
     await signIn(page, "lola", adminPassword);
     const row = page.getByRole("row").filter({ hasText: "bounded" });
-    await row.getByRole("button", { name: "Edit" }).click();
+    await chooseAction(row, "Edit");
     const form = page.getByRole("dialog");
     await form.getByText(/^An administrator set limits or a budget on this key/).waitFor();
     expect(await form.getByLabel("Project").isDisabled()).toBe(true);
@@ -104,7 +104,7 @@ browserTest(
     await form.getByLabel("Daily budget").fill("0.0005");
     await save.click();
     await form.waitFor({ state: "detached" });
-    await row.getByRole("button", { name: "Edit" }).click();
+    await chooseAction(row, "Edit");
     expect(await form.getByLabel("Daily budget").inputValue()).toBe("0.0005");
   },
   { as: "visitor" },

@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import OpenAI from "openai";
 import type { Page } from "playwright-core";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, chooseAction } from "./browser-test.ts";
 
 /** Creates a key as a user does, and returns it. */
 async function createKey(page: Page, fields: Readonly<Record<string, string>>): Promise<string> {
@@ -35,7 +35,7 @@ browserTest(
     await row.getByText("active").waitFor();
     expect(await page.content()).not.toContain(key);
 
-    await row.getByRole("button", { name: "Revoke" }).click();
+    await chooseAction(row, "Revoke");
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await row.getByText("revoked").waitFor();
     await expect(embedWith(url, key, "after")).rejects.toMatchObject({ status: 401 });

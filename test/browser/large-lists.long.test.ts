@@ -26,25 +26,44 @@ async function search(page: Page, field: string, text: string, table: string): P
 
 browserTest(
   "lists of a large gateway have short rows, fit the width of the page, and are searched and sorted as a whole",
-  async ({ page, open, visit }) => {
+  async ({ page, open, visit, admin }) => {
+    const isTooWide = () =>
+      page.evaluate<boolean>(
+        `[...document.querySelectorAll("section[tabindex]")].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`,
+      );
     await open("/");
-    for (const path of ["/models", "/requests", "/keys", "/budgets", "/usage"]) {
+    for (const path of ["/models", "/requests", "/keys", "/budgets", "/projects", "/usage"]) {
       await visit(path);
       await page.locator("tbody tr").first().waitFor();
       expect({ path, height: Math.max(...(await rowHeights(page))) > maxRowPixels }).toEqual({
         path,
         height: false,
       });
-      const overflow = await page.evaluate<boolean>(
-        `[...document.querySelectorAll("section[tabindex]")].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`,
-      );
-      expect({ path, overflow }).toEqual({ path, overflow: false });
+      expect({ path, overflow: await isTooWide() }).toEqual({ path, overflow: false });
     }
 
     // Sorted by name, the first group is not one of the most expensive ones.
     const usage = page.getByRole("region", { name: "Usage", exact: true });
     await usage.getByRole("button", { name: "Model" }).click();
     await usage.locator("tbody tr").first().getByText("code-search-2").waitFor();
+
+    // Also with every limit and a long name, the menu of a key is on the page.
+    const project = "a-project-with-quite-a-long-name-of-its-team";
+    await admin("POST", "/projects", { name: project });
+    await admin("POST", "/keys", {
+      name: "limited-key-with-quite-a-long-name-of-its-application",
+      project,
+      models: ["text-embedding-*", "product-photo-*"],
+      limits: { requestsPerMinute: 600, tokensPerMinute: 1_000_000, concurrent: 20 },
+      budget: { day: 5, month: 25 },
+    });
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await visit("/keys");
+    expect(await search(page, "Search keys", "limited-key", "API keys")).toHaveLength(1);
+    expect(await isTooWide()).toBe(false);
+    await page.getByRole("button", { name: /^Actions for limited-key/ }).click();
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 1440, height: 900 });
 
     await visit("/models");
     expect(await search(page, "Search models", "text-embedding-295", "Models")).toHaveLength(1);

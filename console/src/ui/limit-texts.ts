@@ -1,4 +1,4 @@
-/** Limits and budgets in words, for lists. */
+/** Limits and budgets in short, for lists: such as `600 rpm` and `$25.00/mo`. */
 import type { BudgetValue, LimitsValue } from "../../../contract/admin.ts";
 import type { Translate } from "../i18n/messages.ts";
 import { count, dollars } from "../lib/format.ts";
@@ -12,12 +12,8 @@ interface Limited {
 export const limitTexts = ({ limits, budget }: Limited, t: Translate): readonly string[] => [
   ...limitNames
     .filter((name) => limits?.[name] !== undefined)
-    .map((name) =>
-      t("text.pair", { name: t(`limits.${name}`), value: count(limits?.[name] ?? 0) }),
-    ),
+    .map((name) => t(`limits.short.${name}`, { value: count(limits?.[name] ?? 0) })),
   ...budgetNames
     .filter((name) => budget?.[name] !== undefined)
-    .map((name) =>
-      t("text.pair", { name: t(`budget.${name}`), value: dollars(budget?.[name] ?? 0) }),
-    ),
+    .map((name) => t(`budget.short.${name}`, { value: dollars(budget?.[name] ?? 0) })),
 ];

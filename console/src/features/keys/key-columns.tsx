@@ -31,11 +31,10 @@ export const keyColumns = (
     header: t("keys.name"),
     sortBy: ({ name }) => name,
     cell: ({ name, hint, origin }) => (
-      <div className="flex flex-col items-start">
-        <span className="font-medium">
-          <LongText text={name} />
+      <div className="flex max-w-36 flex-col items-start max-sm:max-w-full">
+        <span className="flex max-w-full items-center gap-1.5 font-medium">
+          <LongText text={name} /> <OriginBadge origin={origin} />
         </span>
-        <OriginBadge origin={origin} />
         {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
       </div>
     ),
@@ -59,17 +58,14 @@ export const keyColumns = (
     key: "project",
     header: t("keys.project"),
     sortBy: ({ project }) => project,
-    cell: ({ project }) => project !== null && <ProjectLink project={project} />,
-  },
-  {
-    key: "owner",
-    header: t("keys.owner"),
-    sortBy: ({ created_by }) => created_by,
-    cell: ({ created_by, created_at }) => (
-      <div className="flex flex-col">
-        <LongText text={created_by ?? "–"} />
-        <span className="text-xs text-muted">
-          <Day iso={created_at} />
+    cell: ({ project, created_by, created_at }) => (
+      <div className="flex max-w-28 flex-col max-sm:max-w-full">
+        {project !== null && <ProjectLink project={project} />}
+        <span
+          className="block truncate text-xs text-muted max-sm:whitespace-normal"
+          title={`${t("keys.owner")}: ${created_by ?? "–"}`}
+        >
+          {created_by ?? "–"} · <Day iso={created_at} />
         </span>
       </div>
     ),
@@ -78,7 +74,7 @@ export const keyColumns = (
     key: "models",
     header: t("keys.models"),
     cell: ({ models }) => (
-      <code className="font-mono text-xs">
+      <code className="block max-w-24 font-mono text-xs max-sm:max-w-full">
         <LongText text={models.join(", ")} />
       </code>
     ),
@@ -87,8 +83,8 @@ export const keyColumns = (
     key: "limits",
     header: t("model.limits"),
     cell: (key) => {
-      const texts = limitTexts(key, t);
-      return texts.length > 0 && <LimitTexts texts={texts} />;
+      const text = limitTexts(key, t).join(", ");
+      return text !== "" && <div className="max-w-28 text-xs max-sm:max-w-full">{text}</div>;
     },
   },
   {
@@ -98,11 +94,7 @@ export const keyColumns = (
       const use = useOf(id);
       const unused = isRecent(created_at) ? "keys.neverUsed" : "keys.notUsed";
       return (
-        use && (
-          <span className="whitespace-nowrap">
-            {t(use.used_within_days ? `keys.used.${use.used_within_days}` : unused)}
-          </span>
-        )
+        use && <span>{t(use.used_within_days ? `keys.used.${use.used_within_days}` : unused)}</span>
       );
     },
   },
@@ -125,11 +117,3 @@ export const keyColumns = (
     },
   },
 ];
-
-const LimitTexts = ({ texts }: { texts: readonly string[] }) => (
-  <ul className="text-xs">
-    {texts.map((text) => (
-      <li key={text}>{text}</li>
-    ))}
-  </ul>
-);

@@ -2,16 +2,15 @@
 import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
-import { call } from "../../api/client.ts";
 import { pagedQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Input } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
+import { KeyActions } from "./key-actions.tsx";
 import { keyColumns } from "./key-columns.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { keyUseQuery } from "./key-use-query.ts";
@@ -31,10 +30,6 @@ export function KeysPage() {
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedApiKey>();
   const reload = () => queryClient.invalidateQueries({ queryKey: ["/keys"] });
-  const revoke = async ({ id }: ApiKey): Promise<void> => {
-    await call(`/keys/${id}`, { method: "DELETE" });
-    await reload();
-  };
   const [edited, setEdited] = useState<ApiKey>();
   const [rotated, setRotated] = useState<ApiKey>();
   return (
@@ -67,24 +62,14 @@ export function KeysPage() {
             {
               key: "actions",
               header: t("column.actions"),
-              cell: (key) =>
-                key.origin.source === "store" &&
-                key.revoked_at === null && (
-                  <span className="flex gap-1">
-                    <Button size="small" look="quiet" onClick={() => setEdited(key)}>
-                      {t("action.edit")}
-                    </Button>
-                    <Button size="small" look="quiet" onClick={() => setRotated(key)}>
-                      {t("keys.rotate")}
-                    </Button>
-                    <ConfirmButton
-                      label={t("keys.revoke")}
-                      title={t("keys.revoke.title", { name: key.name })}
-                      description={t("keys.revoke.description")}
-                      onConfirm={() => revoke(key)}
-                    />
-                  </span>
-                ),
+              cell: (key) => (
+                <KeyActions
+                  apiKey={key}
+                  onEdit={() => setEdited(key)}
+                  onRotate={() => setRotated(key)}
+                  onRevoked={reload}
+                />
+              ),
             },
           ]}
         />

@@ -11,7 +11,7 @@ import { ButtonLink } from "../../ui/button-link.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeSamples } from "../../ui/code-samples.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { OriginBadge } from "../../ui/origin.tsx";
+import { originText } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Capabilities } from "./capabilities.tsx";
@@ -64,14 +64,7 @@ function Details({ model }: { model: ShownModel }) {
   const isDeveloper = can(session?.user.role ?? "", "develop");
   const rows: readonly [string, ReactNode][] = [
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
-    [
-      t("model.origin"),
-      model.origin.source === "store" ? (
-        t("origin.store")
-      ) : (
-        <OriginBadge key="origin" origin={model.origin} />
-      ),
-    ],
+    [t("model.origin"), originText(model.origin, t)],
     [t("models.price"), priceText(model.prices, t)],
     [t("models.dimensions"), model.dimensions],
     [t("model.context"), model.context_tokens],
