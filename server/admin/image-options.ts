@@ -1,19 +1,19 @@
 /** The options of an image model that at least one of its targets supports. */
 import type { ImageModelOptions, ShownEdits } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
-import type { Target } from "../upstream/contract.ts";
+import type { ImageOperation, Target } from "../upstream/contract.ts";
 import type { ImageCapabilities, Sizes } from "../upstream/image-capabilities.ts";
 
 export type ImageCapabilitiesOf = (
   target: Target,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
 ) => ImageCapabilities | undefined;
 
 type Options = Record<string, readonly string[] | true>;
 
 export function imageOptions(
   model: Model,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
   capabilitiesOf: ImageCapabilitiesOf,
 ): ImageModelOptions {
   const all: Options = {

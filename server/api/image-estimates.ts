@@ -6,14 +6,17 @@ import { planRejection } from "../images/generate.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
 import { checkImageCount, requireCapableTarget } from "../images/preflight.ts";
 import { estimateImages } from "../limits/estimate-cost.ts";
-import type { EditQuery, GenerationQuery, ImageSource, Target } from "../upstream/contract.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageOperation,
+  ImageSource,
+  Target,
+} from "../upstream/contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../upstream/image-capabilities.ts";
 import { parseGeneration } from "./generations.ts";
 
-type CapabilitiesOf = (
-  target: Target,
-  operation: "generations" | "edits",
-) => ImageCapabilities | undefined;
+type CapabilitiesOf = (target: Target, operation: ImageOperation) => ImageCapabilities | undefined;
 
 export const createImageEstimates =
   (capabilitiesOf: CapabilitiesOf) =>

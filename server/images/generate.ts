@@ -16,6 +16,7 @@ import type {
   EditQuery,
   GenerationQuery,
   ImageEvent,
+  ImageOperation,
   ImageResponse,
   LoadedImage,
   Target,
@@ -35,10 +36,7 @@ import { prepareSources, type SourceTools } from "./prepare-sources.ts";
 
 /** The tools that image requests use. */
 export interface ImageTools extends SourceTools {
-  readonly capabilitiesOf: (
-    target: Target,
-    operation: "generations" | "edits",
-  ) => ImageCapabilities;
+  readonly capabilitiesOf: (target: Target, operation: ImageOperation) => ImageCapabilities;
   /** Downloads an image URL of an upstream response. */
   download(
     url: string,
@@ -63,7 +61,7 @@ const isEdit = <Q extends ImageQuery>(query: Q): query is Q & EditQuery => "imag
 const policyOf = <Q>({ model, context }: StageRequest<Q>): ParameterPolicy =>
   context.caller?.parameters ?? model.parameters ?? "adapt";
 
-const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>
+const operationOf = <Q>({ operation }: StageRequest<Q>): ImageOperation =>
   operation === "edits" ? "edits" : "generations";
 
 /** The reason why this target cannot serve the request. Undefined if it can. */

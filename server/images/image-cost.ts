@@ -14,6 +14,7 @@ import type {
   GenerationQuery,
   ImageEvent,
   ImageMetadata,
+  ImageOperation,
   ImageResponse,
   ImageUsage,
   StreamedImage,
@@ -21,7 +22,7 @@ import type {
 } from "../upstream/contract.ts";
 
 export interface UpstreamImageRequest {
-  readonly operation: "generations" | "edits";
+  readonly operation: ImageOperation;
   readonly target: Target;
   /** The request as sent to the target. */
   readonly query: GenerationQuery;

@@ -10,7 +10,12 @@ import type { FilePart } from "../request/http-types.ts";
 import { unreadableError } from "../request/open-body.ts";
 import type { FileStore, FoundFile } from "../storage/ports/file-store.ts";
 import type { JobError, StoredJob } from "../storage/sql/stored-job.ts";
-import type { EditQuery, GenerationQuery, ImageSource } from "../upstream/contract.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageOperation,
+  ImageSource,
+} from "../upstream/contract.ts";
 import { chunksOf, type JobKind, type JobLine, jobErrorOf, type LineResult } from "./job-kind.ts";
 import type { JobWebhook } from "./job-metadata.ts";
 import { linePaths } from "./line-request.ts";
@@ -18,7 +23,7 @@ import { jobFolder } from "./segments.ts";
 
 /** What an image job stores in its row. */
 export interface ImageJobData extends JobWebhook {
-  readonly operation: "generations" | "edits";
+  readonly operation: ImageOperation;
   readonly model: string;
   readonly publicUrl: string;
   readonly fingerprint: string;

@@ -19,6 +19,7 @@ import type {
   EmbeddingsQuery,
   ExtraFields,
   GenerationQuery,
+  ImageOperation,
   MixedInput,
   ModerationQuery,
   Target,
@@ -118,7 +119,7 @@ const maxTokensOf = ({ tokens, bytes, items }: RequestLoad): number =>
 type ImageQuery = GenerationQuery | EditQuery;
 
 export interface ImageEstimateInput {
-  readonly operation: "generations" | "edits";
+  readonly operation: ImageOperation;
   readonly targets: readonly Target[];
   /**
    * The query as this target would receive it. Undefined: the target cannot serve the request, so it will not be
@@ -140,18 +141,14 @@ export function estimateImages(input: ImageEstimateInput): CostEstimate {
 /** The likely cost of images at the target, as it receives the query. In US dollars; undefined: no price is known. */
 export function estimateImagesAt(
   target: Target,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
   query: ImageQuery,
 ): number | undefined {
   const cost = imageCost(operation, query, target);
   return cost && cost.dollars * (target.priceFactor ?? 1);
 }
 
-function imageCost(
-  operation: "generations" | "edits",
-  query: ImageQuery,
-  target: Target,
-): Cost | undefined {
+function imageCost(operation: ImageOperation, query: ImageQuery, target: Target): Cost | undefined {
   const price =
     target.price ?? listedImagePrice(target, { operation, extraFields: query.extraFields });
   if (!price) return undefined;

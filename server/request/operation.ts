@@ -1,7 +1,8 @@
 /** What a request asks for. */
 import type { ModelKind } from "../../contract/model-kinds.ts";
+import type { ImageOperation } from "../upstream/contract.ts";
 
-export type Operation = "embeddings" | "generations" | "edits" | "moderations";
+export type Operation = "embeddings" | ImageOperation | "moderations";
 
 export const modelKindOf = (operation: Exclude<Operation, "moderations">): ModelKind =>
   generatesImages(operation) ? "image" : "embedding";

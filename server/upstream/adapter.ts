@@ -14,6 +14,7 @@ import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
   GenerationQuery,
+  ImageOperation,
   ImageResponse,
   ModerationResponse,
   Target,
@@ -186,10 +187,7 @@ export interface Adapter {
   readonly generations?: ImageAdapter;
   readonly edits?: ImageAdapter<EditQuery>;
   /** Image capabilities of a target. Present if `generations` or `edits` is. */
-  readonly imageCapabilities?: (
-    target: Target,
-    operation: "generations" | "edits",
-  ) => ImageCapabilities;
+  readonly imageCapabilities?: (target: Target, operation: ImageOperation) => ImageCapabilities;
   readonly moderations?: ModerationAdapter;
   /**
    * A token goes into the `authorization` header of every request; keys of AWS are the options of the upstream that

@@ -20,6 +20,7 @@ import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
   GenerationQuery,
+  ImageOperation,
   ImageResponse,
   ModerationResponse,
   Target,
@@ -140,7 +141,7 @@ export function createUpstreamClient({
   };
 
   const generate = async <Q extends GenerationQuery>(
-    operation: "generations" | "edits",
+    operation: ImageOperation,
     request: TargetImageRequest<Q>,
   ): Promise<ImageResponse> => {
     const { query, temp, context: origin, traceHeaders } = request;

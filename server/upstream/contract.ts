@@ -12,6 +12,9 @@ import type { ImageInputPrice, Price } from "./price.ts";
 import type { TaskType, TaskTypeTable } from "./task-type.ts";
 import type { TokenizerName } from "./tokenizers.ts";
 
+/** An image endpoint of OpenAI. */
+export type ImageOperation = "generations" | "edits";
+
 export type ExtraFields = Readonly<Record<string, unknown>>;
 
 export interface Upstream {

@@ -1,4 +1,5 @@
 /** Image capabilities of the built-in drawing program. */
+import type { ImageOperation } from "./contract.ts";
 import type { ImageCapabilities } from "./image-capabilities.ts";
 
 const sketchTakes = {
@@ -37,5 +38,5 @@ const sketchEdits: ImageCapabilities = {
   },
 };
 
-export const sketchCapabilities = (operation: "generations" | "edits"): ImageCapabilities =>
+export const sketchCapabilities = (operation: ImageOperation): ImageCapabilities =>
   operation === "edits" ? sketchEdits : sketch;

@@ -1,7 +1,7 @@
 /** DeepInfra: OpenAI-compatible embeddings and images; images in base64 only, and its own error format. */
 
 import type { Vendor } from "../adapter.ts";
-import type { Target } from "../contract.ts";
+import type { ImageOperation, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
 import { openaiEdits, openaiGenerations, unstreamed } from "./openai/images.ts";
@@ -16,7 +16,7 @@ const resolveEndpoint = openaiEndpoints(baseUrl);
  * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four images per request;
  * "Available sizes depend on the model", so the model decides.
  */
-const imageCapabilities = (_: Target, operation: "generations" | "edits"): ImageCapabilities => ({
+const imageCapabilities = (_: Target, operation: ImageOperation): ImageCapabilities => ({
   maxImages: 4,
   takes: {
     user: "any",

@@ -15,6 +15,7 @@ import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
+  ImageOperation,
   Target,
   Upstream,
 } from "../contract.ts";
@@ -48,10 +49,8 @@ const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => confi
 
 /** The APIs of Fireworks for images; they differ in path, fields and sizes. */
 type ApiFamily = "flux" | "kontext" | "sdxl";
-type Operation = "generations" | "edits";
-
 /** @ai-sdk/fireworks, modelToBackendConfig. Unlisted models generate as FLUX does, and edit as Kontext. */
-function apiFamilyOf({ model }: Target, operation: Operation): ApiFamily {
+function apiFamilyOf({ model }: Target, operation: ImageOperation): ApiFamily {
   if (/kontext/i.test(model)) return "kontext";
   if (/stable-diffusion|playground-v2|SSD-1B/i.test(model)) return "sdxl";
   return operation === "edits" && !/flux-1-/i.test(model) ? "kontext" : "flux";
@@ -73,7 +72,7 @@ const sdxlSizes = [
   "640x1536",
 ];
 
-function imageCapabilities(target: Target, operation: Operation): ImageCapabilities {
+function imageCapabilities(target: Target, operation: ImageOperation): ImageCapabilities {
   const apiFamily = apiFamilyOf(target, operation);
   return {
     // The response body is the image itself, so there is one image per response.

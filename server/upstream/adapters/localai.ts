@@ -3,7 +3,14 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
-import type { EditQuery, ExtraFields, FilePart, GenerationQuery, Target } from "../contract.ts";
+import type {
+  EditQuery,
+  ExtraFields,
+  FilePart,
+  GenerationQuery,
+  ImageOperation,
+  Target,
+} from "../contract.ts";
 import { anyEdges, type ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, fullLengthCapabilities } from "./openai/dialect.ts";
 import { imagesAlone, openaiGenerations } from "./openai/images.ts";
@@ -30,10 +37,7 @@ const usesReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]?2/
 // core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options are ignored. stb_image, which
 // its main backend uses, does not read WebP. core/http/endpoints/openai/inpainting.go: "white = area to inpaint", one
 // image per request.
-const imageCapabilities = (
-  target: Target,
-  operation: "generations" | "edits",
-): ImageCapabilities => ({
+const imageCapabilities = (target: Target, operation: ImageOperation): ImageCapabilities => ({
   maxImages: operation === "edits" ? 1 : 10,
   takes: {},
   sizes: anyEdges,

@@ -2,7 +2,14 @@
  * Recraft: nearly OpenAI-compatible generations, with aspect ratios for sizes; edits have their own paths and forms.
  */
 import type { ImageAdapter, ReadImages, Vendor } from "../adapter.ts";
-import type { EditQuery, ExtraFields, GenerationQuery, Target, Upstream } from "../contract.ts";
+import type {
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  ImageOperation,
+  Target,
+  Upstream,
+} from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import {
   bearer,
@@ -44,10 +51,7 @@ const isVector = (model: string): boolean => /_vector$/.test(model);
 
 // recraft.ai/docs/api-reference/usage: six images per request; 10,000 characters since V4, 1,000 before; input images
 // of 10 MB.
-function imageCapabilities(
-  { model }: Target,
-  operation: "generations" | "edits",
-): ImageCapabilities {
+function imageCapabilities({ model }: Target, operation: ImageOperation): ImageCapabilities {
   return {
     maxImages: 6,
     takes: {

@@ -10,7 +10,7 @@ import type {
   UpstreamResponse,
   Vendor,
 } from "../adapter.ts";
-import type { EditQuery, ExtraFields, ImageSource, Target } from "../contract.ts";
+import type { EditQuery, ExtraFields, ImageOperation, ImageSource, Target } from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { invalidResponse } from "../invalid-response.ts";
 import { fromDialect, openServerCapabilities } from "./openai/dialect.ts";
@@ -55,10 +55,7 @@ const editCapabilities: ImageCapabilities = {
 };
 
 /** All models that edit have `edit` in their names, and none of them generates. */
-const imageCapabilities = (
-  { model }: Target,
-  operation: "generations" | "edits",
-): ImageCapabilities => ({
+const imageCapabilities = ({ model }: Target, operation: ImageOperation): ImageCapabilities => ({
   ...(operation === "edits" ? editCapabilities : generationCapabilities),
   ...(/\bedit\b/.test(model) && { editsOnly: true }),
 });

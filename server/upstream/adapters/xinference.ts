@@ -4,7 +4,13 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageAdapter } from "../adapter.ts";
-import type { EditQuery, ExtraFields, GenerationQuery, Target } from "../contract.ts";
+import type {
+  EditQuery,
+  ExtraFields,
+  GenerationQuery,
+  ImageOperation,
+  Target,
+} from "../contract.ts";
 import type { ImageCapabilities } from "../image-capabilities.ts";
 import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { xinferenceImages } from "./openai/image-dialects.ts";
@@ -30,10 +36,7 @@ const resolveEndpoint = openaiEndpoints(baseUrl);
  * model/image/stable_diffusion/core.py: the pipelines of diffusers repaint what is white in a mask, and need a size for
  * it. Edges that are no multiple of 8 fail: "have to be divisible by 8".
  */
-const imageCapabilities = (
-  _target: Target,
-  operation: "generations" | "edits",
-): ImageCapabilities => ({
+const imageCapabilities = (_target: Target, operation: ImageOperation): ImageCapabilities => ({
   maxImages: 10,
   takes: {},
   sizes: { rule: { multipleOf: 8, minEdge: 8, maxEdge: 99_992 } },

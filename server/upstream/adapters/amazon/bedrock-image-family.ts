@@ -8,6 +8,7 @@ import type {
   ExtraFields,
   FilePart,
   GenerationQuery,
+  ImageOperation,
   ImageResult,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
@@ -18,7 +19,7 @@ import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 import { withoutNumbers } from "./bedrock-errors.ts";
 
 export interface ImageFamily {
-  capabilities(model: string, operation: "generations" | "edits"): ImageCapabilities;
+  capabilities(model: string, operation: ImageOperation): ImageCapabilities;
   generation(query: GenerationQuery, model: string): ExtraFields;
   edit(query: EditQuery, model: string): ExtraFields;
   read(response: unknown, context: ImageRequestContext): BufferedImageResponse;

@@ -1,7 +1,7 @@
 /** Images on Amazon Bedrock: the model's vendor decides the request body. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ImageAdapter, ReadImages, UpstreamRequest } from "../../adapter.ts";
-import type { EditQuery, ExtraFields, Target } from "../../contract.ts";
+import type { EditQuery, ExtraFields, ImageOperation, Target } from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
@@ -40,7 +40,7 @@ function imageFamilyOf(target: Target, model: string): ImageFamily {
 /** Nothing is known about an unknown model, and no request is sent to it. */
 export const bedrockImageCapabilities = (
   target: Target,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
 ): ImageCapabilities =>
   familyOf(target)?.capabilities(target.model, operation) ?? unrestrictedImages;
 

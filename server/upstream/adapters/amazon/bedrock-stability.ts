@@ -6,6 +6,7 @@ import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
+  ImageOperation,
 } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
@@ -65,7 +66,7 @@ function editOf(model: string): Service | undefined {
   return serviceOf(model) ?? (generationModels.test(model) ? imageToImage : plain);
 }
 
-function capabilities(model: string, operation: "generations" | "edits"): ImageCapabilities {
+function capabilities(model: string, operation: ImageOperation): ImageCapabilities {
   const service = editOf(model);
   const isService = serviceOf(model) !== undefined;
   return {

@@ -1,4 +1,5 @@
 /** Capabilities of the models on fal: endpoints and fields follow common naming patterns. */
+import type { ImageOperation } from "../../contract.ts";
 import type { ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import type { Resolution } from "../../image-sizes.ts";
 import { falMaskOf, falSources } from "./sources.ts";
@@ -132,7 +133,7 @@ export const isOpenaiSize = (model: string): boolean => /\/gpt-image-1\b/.test(m
  * A model has one endpoint for generating and one for editing, and a configuration names one of the two. Returns the
  * endpoint of the operation, for models whose other endpoint can be derived from the name, otherwise `model`.
  */
-export function falEndpoint(model: string, operation: "generations" | "edits", images = 0): string {
+export function falEndpoint(model: string, operation: ImageOperation, images = 0): string {
   const edits = operation === "edits";
   if (/\/flux-pro\/kontext(\/max)?$/.test(model)) {
     if (!edits) return `${model}/text-to-image`;
@@ -175,10 +176,7 @@ const resolutionRules: Rule<Readonly<Partial<Record<Resolution, string>>>> = [
 export const falResolution = (endpoint: string, resolution: Resolution): string | undefined =>
   first(resolutionRules, endpoint)?.[resolution];
 
-export function falImageCapabilities(
-  model: string,
-  operation: "generations" | "edits",
-): ImageCapabilities {
+export function falImageCapabilities(model: string, operation: ImageOperation): ImageCapabilities {
   const endpoint = falEndpoint(model, operation);
   const formats = first(formatRules, endpoint);
   const { maxImages } = falSources(endpoint);

@@ -8,6 +8,7 @@ import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
+  ImageOperation,
   ImageResult,
   Target,
 } from "../../contract.ts";
@@ -28,7 +29,7 @@ const aspectRatios = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 
 export function imagenCapabilities(
   { model }: Target,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
 ): ImageCapabilities {
   return {
     maxImages: 4,

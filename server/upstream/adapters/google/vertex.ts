@@ -14,6 +14,7 @@ import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
   ExtraFields,
+  ImageOperation,
   Target,
   Upstream,
 } from "../../contract.ts";
@@ -238,7 +239,7 @@ const edits: ImageAdapter<EditQuery> = {
 
 // docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-1-flash-image: "7 MB" for inline data.
 // googleapis/js-genai, ImageConfig: `imageOutputOptions`, for Vertex alone.
-const imageCapabilities = (target: Target, operation: "generations" | "edits") =>
+const imageCapabilities = (target: Target, operation: ImageOperation) =>
   isImagen(target)
     ? imagenCapabilities(target, operation)
     : geminiImageCapabilities(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });

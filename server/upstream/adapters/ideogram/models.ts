@@ -2,7 +2,7 @@
  * Ideogram's models, each with its own URL and fields. Facts are from developer.ideogram.ai (its OpenAPI document of
  * October 2026): /v2 is its newest API, /v1 the previous, and /generate the oldest, which names the model in the body.
  */
-import type { ExtraFields, GenerationQuery } from "../../contract.ts";
+import type { ExtraFields, GenerationQuery, ImageOperation } from "../../contract.ts";
 import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/build-request.ts";
 import { editSizesByRatio, sizesOf4, sizesOf45 } from "./sizes.ts";
@@ -256,7 +256,7 @@ export const promptField = (model: string): string =>
 
 export function ideogramImageCapabilities(
   model: string,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
 ): ImageCapabilities {
   const { capabilities, editing, edits } = ideogramFamilyOf(model);
   if (!edits) return capabilities;

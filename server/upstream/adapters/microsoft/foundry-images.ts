@@ -7,6 +7,7 @@ import type {
   EditQuery,
   ExtraFields,
   GenerationQuery,
+  ImageOperation,
   ImageUsage,
   Target,
   Upstream,
@@ -27,12 +28,10 @@ import { createdIn, readImageList } from "../wire/image-list.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 import { azureHeaders } from "./endpoints.ts";
 
-type Operation = "generations" | "edits";
-
 interface Family {
   readonly generations: ImageAdapter;
   readonly edits: ImageAdapter<EditQuery>;
-  capabilities(target: Target, operation: Operation): ImageCapabilities;
+  capabilities(target: Target, operation: ImageOperation): ImageCapabilities;
 }
 
 /** `https://my-resource.services.ai.azure.com`, with or without `/models`. */

@@ -1,7 +1,13 @@
 /** The image endpoints of OpenAI and Azure, and of OpenAI-compatible vendors. */
 import type { Adapter, ImageAdapter, ModerationAdapter } from "../../adapter.ts";
 import { laterGpt, openaiImageModels } from "../../catalog/images/openai.ts";
-import type { EditQuery, GenerationQuery, Target, Upstream } from "../../contract.ts";
+import type {
+  EditQuery,
+  GenerationQuery,
+  ImageOperation,
+  Target,
+  Upstream,
+} from "../../contract.ts";
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { type EndpointResolver, jsonRequest } from "../wire/build-request.ts";
@@ -41,7 +47,7 @@ const modelsByName = new Map(
  */
 export function openaiImageCapabilities(
   model: string,
-  operation?: "generations" | "edits",
+  operation?: ImageOperation,
 ): ImageCapabilities {
   const known = modelsByName.get(model.toLowerCase());
   if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;

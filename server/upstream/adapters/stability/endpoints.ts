@@ -2,6 +2,7 @@
  * Stability's services by their paths: services that generate images, and services that edit an image. Facts are
  * from platform.stability.ai/docs/api-reference and the OpenAPI document behind it.
  */
+import type { ImageOperation } from "../../contract.ts";
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { modelPath } from "../wire/build-request.ts";
 
@@ -111,7 +112,7 @@ const ratios = ["21:9", "16:9", "3:2", "5:4", "1:1", "4:5", "2:3", "9:16", "9:21
 
 export function stabilityImageCapabilities(
   model: string,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
 ): ImageCapabilities {
   const edits = operation === "edits";
   const {

@@ -1,4 +1,5 @@
 /** Image capabilities of the Seedream models of Volcengine's Ark. */
+import type { ImageOperation } from "../../contract.ts";
 import {
   type EditCapabilities,
   type ImageCapabilities,
@@ -47,7 +48,7 @@ const formats: Takes = { ...links, output_format: ["png", "jpeg"] };
  */
 export function seedreamImageCapabilities(
   model: string,
-  operation: "generations" | "edits",
+  operation: ImageOperation,
 ): ImageCapabilities {
   if (/seedream-5[-.]0-(pro|flash)/.test(model)) {
     const takes: Takes =

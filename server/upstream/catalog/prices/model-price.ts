@@ -5,7 +5,7 @@
  * project that collects them, such as LiteLLM; each row, or `price-sources.ts`, names the source and the date. They
  * change with a release, not at runtime. A model without a row has no known price: never 0, never a guess.
  */
-import type { ExtraFields, Target } from "../../contract.ts";
+import type { ExtraFields, ImageOperation, Target } from "../../contract.ts";
 import type { ImageInputPrice, Price } from "../../price.ts";
 import { knownEmbedding } from "../index.ts";
 import { falPrices } from "./fal.ts";
@@ -34,8 +34,8 @@ export const listedPrices: readonly ListedPrice[] = [
 /** Models that run inside the gateway are free. */
 const builtInKinds: ReadonlySet<string> = new Set(["minilm", "local", "sketch"]);
 
-interface ImageOperation {
-  readonly operation: "generations" | "edits";
+interface PricedRequest {
+  readonly operation: ImageOperation;
   /** The request's passthrough fields. */
   readonly extraFields: ExtraFields;
 }
@@ -52,7 +52,7 @@ export function imagePriceRow(target: Target): ListedPrice | undefined {
 /** The vendor's list price of an image. */
 export function listedImagePrice(
   target: Target,
-  { operation, extraFields }: ImageOperation,
+  { operation, extraFields }: PricedRequest,
 ): Price | undefined {
   if (builtInKinds.has(target.upstream.kind)) return { images: { "": 0 } };
   // A language model is billed as well, and its usage is not reported separately.
