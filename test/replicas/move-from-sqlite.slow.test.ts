@@ -64,11 +64,15 @@ testWithPostgres(
     // A job with a range that a killed process held.
     const jobs = openJobDatabase(data, Date.now);
     await jobs.query(
-      `INSERT INTO vexel.jobs VALUES ('batch_1', 'batch', '/v1/embeddings', 'key:a', 'k', 'in_progress', NULL, 1, 2, NULL,
-         NULL, NULL, NULL, 9e12, 9e12, 7, 3, 0, 100, 0.5, 'dead', 5, 6, 0, NULL, '{}', NULL, NULL, NULL)`,
+      `INSERT INTO vexel.jobs (id, kind, endpoint, owner, key_id, status, created_at, started_at,
+         deadline, expires_at, lines, completed, failed, bytes, cost, holder, lease_until, served_at, data)
+       VALUES ('batch_1', 'batch', '/v1/embeddings', 'key:a', 'k', 'in_progress', 1, 2,
+         9e12, 9e12, 7, 3, 0, 100, 0.5, 'dead', 5, 6, '{}')`,
     );
     await jobs.query(
-      "INSERT INTO vexel.job_ranges VALUES ('batch_1', 0, 0, 7, 42, 3, 1, 'dead', 5, NULL, NULL, NULL)",
+      `INSERT INTO vexel.job_ranges (job_id, number, first_line, lines, position, settled, attempts,
+         holder, lease_until, phase, phase_since)
+       VALUES ('batch_1', 0, 0, 7, 42, 3, 1, 'dead', 5, 'lines', 1)`,
     );
     await jobs.close();
 
