@@ -28,19 +28,19 @@ export function createRunLine({
   const embeddings = embeddingsEndpoint({ maxInputs });
   const mergeable = embeddingsEndpoint({ maxInputs: Number.POSITIVE_INFINITY });
   return (request, caller) => {
-    const { job } = request;
-    const { operation } = job;
+    const { line } = request;
+    const { operation } = line;
     const incoming = new LineRequest({ ...request, path: linePaths[operation] });
     if (operation === "embeddings") {
-      const { inputsOfLines, vendor } = job;
+      const { inputsOfLines, vendor } = line;
       const endpoint = inputsOfLines ? mergedEndpoint(mergeable, inputsOfLines) : embeddings;
       const stages = vendor ? vendorSend.embeddings : send.embeddings;
       return serve(endpoint, stages, incoming, undefined, caller);
     }
     if (operation === "edits")
-      return serve(validated(edits, job), send.edits, incoming, undefined, caller);
-    const { generations } = job.vendor ? vendorSend : send;
-    return serve(validated(generationsEndpoint, job), generations, incoming, undefined, caller);
+      return serve(validated(edits, line), send.edits, incoming, undefined, caller);
+    const { generations } = line.vendor ? vendorSend : send;
+    return serve(validated(generationsEndpoint, line), generations, incoming, undefined, caller);
   };
 }
 

@@ -229,7 +229,7 @@ export class LineAttempts {
         ? context.signal
         : AbortSignal.any([controlOf(id).inFlightSignal, context.signal]);
       const { requestId } = context;
-      return await runLine({ requestId, job: line, line: context, signal }, caller);
+      return await runLine({ requestId, line, context, signal }, caller);
     } catch (error) {
       if (error instanceof GatewayError) return error;
       throw error;

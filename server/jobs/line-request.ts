@@ -28,8 +28,8 @@ import type { JobLine } from "./job-kind.ts";
 interface LineRequestOptions {
   readonly requestId: string;
   readonly path: string;
-  readonly job: JobLine;
-  readonly line: JobLineContext;
+  readonly line: JobLine;
+  readonly context: JobLineContext;
   /** Aborted when the job is canceled, its time is over, or the gateway stops. */
   readonly signal: AbortSignal;
 }
@@ -67,20 +67,20 @@ export class LineRequest extends SignalClient implements IncomingRequest {
   readonly publicUrl: string;
   readonly bytesReceived = 0;
   readonly line: JobLineContext;
-  readonly #job: JobLine;
+  readonly #line: JobLine;
 
-  constructor({ requestId, path, job, line, signal }: LineRequestOptions) {
+  constructor({ requestId, path, line, context, signal }: LineRequestOptions) {
     super(signal);
     this.requestId = requestId;
     this.path = path;
-    this.publicUrl = job.publicUrl;
-    this.headers = headersOf(job, line);
-    this.line = line;
-    this.#job = job;
+    this.publicUrl = line.publicUrl;
+    this.headers = headersOf(line, context);
+    this.line = context;
+    this.#line = line;
   }
 
   async json(): Promise<unknown> {
-    const { body, refusal } = this.#job;
+    const { body, refusal } = this.#line;
     if (refusal) throw refusal;
     return body;
   }
@@ -229,9 +229,9 @@ export class LineContext implements JobLineContext {
     await this.#record();
   }
 
-  async onUpstreamJob({ upstream, model }: Target, job: PendingJob): Promise<void> {
+  async onUpstreamJob({ upstream, model }: Target, pending: PendingJob): Promise<void> {
     const { secrets, claim, onRecorded } = this.#options;
-    const encrypted = secrets.encrypt(JSON.stringify(job), claim.jobId);
+    const encrypted = secrets.encrypt(JSON.stringify(pending), claim.jobId);
     this.#jobs.push({ upstream: upstream.id, model, job: encrypted });
     try {
       await this.#record();

@@ -249,8 +249,8 @@ test("a validation without storage is tried until there is storage", async () =>
 function slowImage() {
   const sent = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();
-  const runLine: RunLine = async ({ line }) => {
-    await line.beforeSend();
+  const runLine: RunLine = async ({ context }) => {
+    await context.beforeSend();
     sent.resolve();
     await done.promise;
     return { status: 200, headers: {}, body: "{}" };
@@ -458,7 +458,7 @@ test("a job whose lines wait for a limit shows the error and the next attempt", 
   let isOver = false;
   const { wake } = world.start("a", async (request, key) => {
     if (isOver) return ok(request, key);
-    request.line.requestEnded(undefined, { code: limit.kind, message: limit.message });
+    request.context.requestEnded(undefined, { code: limit.kind, message: limit.message });
     return toErrorResponse(limit);
   });
   const shown = async () => (await world.store.find("project:a", "batch_1"))?.waiting;
@@ -473,10 +473,10 @@ test("a job whose lines wait for a limit shows the error and the next attempt", 
 test("the errors of the lines of a job are counted by their kind", async () => {
   await using world = startWorld({ lines: 20, perRange: 10 });
   await world.submit();
-  world.start("a", async ({ line, job }) => {
-    const kind = Number(job.customId) < 13 ? "model_not_found" : "invalid_value";
+  world.start("a", async ({ context, line }) => {
+    const kind = Number(line.customId) < 13 ? "model_not_found" : "invalid_value";
     const error = new GatewayError(kind, `It is ${kind}.`);
-    line.requestEnded(undefined, { code: kind, message: error.message });
+    context.requestEnded(undefined, { code: kind, message: error.message });
     return toErrorResponse(error);
   });
   await until(() => world.ended.length > 0);
@@ -524,7 +524,7 @@ test("a job whose input is gone ends after its lines in flight, and keeps their 
   await world.submit();
   const inFlight = Promise.withResolvers<void>();
   world.start("a", async (request, ...others) => {
-    if (request.job.customId === "0") await inFlight.promise;
+    if (request.line.customId === "0") await inFlight.promise;
     world.removeInput();
     return ok(request, ...others);
   });
@@ -630,9 +630,9 @@ test("an image in flight is aborted ten minutes after its job was canceled, and 
   const sent = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   let calls = 0;
-  const { renew } = world.start("a", async ({ line, signal }) => {
+  const { renew } = world.start("a", async ({ context, signal }) => {
     calls++;
-    await line.beforeSend();
+    await context.beforeSend();
     sent.resolve();
     signal.addEventListener("abort", () => aborted.resolve());
     await aborted.promise;
@@ -659,10 +659,10 @@ test("an image that waits for its turn when its job is canceled is never sent", 
   await world.submit();
   const waiting = Promise.withResolvers<void>();
   let sent = 0;
-  const { renew } = world.start("a", async ({ line, signal }) => {
+  const { renew } = world.start("a", async ({ context, signal }) => {
     waiting.resolve();
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    await line.beforeSend().then(
+    await context.beforeSend().then(
       () => sent++,
       () => undefined,
     );
@@ -682,9 +682,9 @@ test("when a process stops, results of embedding lines in flight are kept, and n
   const sent: (string | undefined)[] = [];
   const response = Promise.withResolvers<void>();
   const limit = new GatewayError("rate_limited", "Too many.", { retryAfterMs: 60_000 });
-  const first = world.start("a", async ({ job }) => {
-    sent.push(job.customId);
-    if (job.customId === "9") return toErrorResponse(limit);
+  const first = world.start("a", async ({ line }) => {
+    sent.push(line.customId);
+    if (line.customId === "9") return toErrorResponse(limit);
     await response.promise;
     return { status: 200, headers: {}, body: "{}" };
   });
@@ -695,8 +695,8 @@ test("when a process stops, results of embedding lines in flight are kept, and n
   response.resolve();
   await stopped;
   expect(await world.store.findById("batch_1")).toMatchObject({ completed: 9, failed: 0 });
-  world.start("b", async ({ job }) => {
-    sent.push(job.customId);
+  world.start("b", async ({ line }) => {
+    sent.push(line.customId);
     return { status: 200, headers: {}, body: "{}" };
   });
   await until(() => world.ended.length > 0);
