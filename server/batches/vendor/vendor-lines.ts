@@ -70,21 +70,27 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
     const at = targetOf(job);
     const batch = at && new VendorBatch(options, { range, record: async () => true }, at);
     let isClean = true;
-    const tryTo = async (event: string, work: () => Promise<void> | undefined, file?: string) => {
+    /** Undefined: it is done. */
+    const failureOf = async (work: () => Promise<unknown> | undefined) => {
       try {
         if (!batch) throw new Error("The upstream was deleted, or has no batches any more.");
         await work();
+        return undefined;
       } catch (error) {
         isClean = false;
-        log.warn(event, { job: job.id, ...(file && { file }), reason: errorMessage(error) });
+        return errorMessage(error);
       }
     };
-    if (settled < lines && storedBatchOf(range).sent)
-      await tryTo("vendor-batch-not-canceled", async () => {
+    if (settled < lines && storedBatchOf(range).sent) {
+      const reason = await failureOf(async () => {
         if (await batch?.abandon()) throw new Error("The vendor does not say that it has ended.");
       });
-    for (const file of vendorFilesOf(range))
-      await tryTo("vendor-file-not-deleted", () => batch?.deleteFile(file), file);
+      if (reason) log.warn("vendor-batch-not-canceled", { job: job.id, reason });
+    }
+    for (const file of vendorFilesOf(range)) {
+      const reason = await failureOf(() => batch?.deleteFile(file));
+      if (reason) log.warn("vendor-file-not-deleted", { job: job.id, file, reason });
+    }
     return isClean;
   },
 });
