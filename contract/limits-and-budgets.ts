@@ -36,7 +36,7 @@ export const firstKeyId = (id: string): string => {
 /** The API key, project, end user or tag that a request is charged to. */
 export interface BudgetOwner {
   readonly scope: "key" | "project" | "end_user" | "tag";
-  /** A key's id, a project's name, `labelOwnerId` of an end user or a tag. */
+  /** A key's id, a project's name, `endUserOrTagId` of an end user or a tag. */
   readonly id: string;
 }
 
@@ -50,7 +50,7 @@ export interface BudgetedOwner extends BudgetOwner {
 }
 
 /** Limits and budgets of each end user of a project, or of each of its tags that match a pattern. */
-export interface LabelLimits {
+export interface EndUserOrTagLimits {
   readonly limits?: Limits;
   readonly budget?: Budget;
 }
@@ -59,24 +59,24 @@ export interface LabelLimits {
 const separator = "\t";
 
 /** An end user or a tag of a project. Clients choose them, so their number is not bounded by the configuration. */
-export const isLabelOwner = ({ scope }: Pick<BudgetOwner, "scope">): boolean =>
+export const isEndUserOrTag = ({ scope }: Pick<BudgetOwner, "scope">): boolean =>
   scope === "end_user" || scope === "tag";
 
-export const labelOwnerId = (project: string, name: string): string =>
+export const endUserOrTagId = (project: string, name: string): string =>
   `${project}${separator}${name}`;
 
 /** The end user and the tags among these owners, for the ledger row of their request. Null: none. */
-export function labelOwnersText(owners: readonly BudgetedOwner[] | undefined): string | null {
-  const labels = owners?.filter(isLabelOwner).map(({ scope, name }) => `${scope}=${name}`) ?? [];
+export function endUsersAndTagsText(owners: readonly BudgetedOwner[] | undefined): string | null {
+  const labels = owners?.filter(isEndUserOrTag).map(({ scope, name }) => `${scope}=${name}`) ?? [];
   return labels.length === 0 ? null : labels.join(separator);
 }
 
-/** The inverse of `labelOwnersText`. */
-export const labelOwnersOf = (text: string | null, project: string | null): BudgetOwner[] =>
+/** The inverse of `endUsersAndTagsText`. */
+export const endUsersAndTagsOf = (text: string | null, project: string | null): BudgetOwner[] =>
   text === null
     ? []
     : text.split(separator).map((label) => {
         const at = label.indexOf("=");
         const scope = label.slice(0, at) as BudgetOwner["scope"];
-        return { scope, id: labelOwnerId(project ?? "", label.slice(at + 1)) };
+        return { scope, id: endUserOrTagId(project ?? "", label.slice(at + 1)) };
       });

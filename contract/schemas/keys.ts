@@ -1,7 +1,7 @@
 /** API keys and projects: the entries of vexel.yaml, and the bodies of the admin API. */
 import { z } from "zod";
 import { schemaText } from "../messages/schema-messages.ts";
-import { budget, labelLimits, limits, tagLimits } from "./limits.ts";
+import { budget, endUserOrTagLimits, limits, tagLimits } from "./limits.ts";
 import { id, name, secret } from "./names.ts";
 
 /** How options that a target does not support are handled. */
@@ -81,7 +81,7 @@ export const project = z.strictObject({
   limits: limits.optional(),
   budget: budget.optional(),
   /** Of each end user that its requests name. */
-  perEndUser: labelLimits.optional(),
+  perEndUser: endUserOrTagLimits.optional(),
   /** Of each tag of its requests. */
   perTag: tagLimits.optional(),
 });

@@ -29,7 +29,7 @@ export const budget = z.strictObject({
  * Of each end user, or of each tag. Their number is not bounded, so what they have spent in earlier periods is deleted,
  * and a budget in total would have to start again.
  */
-export const labelLimits = z.strictObject({
+export const endUserOrTagLimits = z.strictObject({
   limits: limits.optional(),
   budget: budget.omit({ total: true }).optional(),
 });
@@ -41,4 +41,4 @@ export const tagPattern = z
   .regex(/^[\w.:/@=+*? -]+$/, schemaText("tag_pattern"));
 
 /** Limits and budgets by tag or pattern. */
-export const tagLimits = boundedRecord(tagPattern, labelLimits, maxTagPatterns);
+export const tagLimits = boundedRecord(tagPattern, endUserOrTagLimits, maxTagPatterns);

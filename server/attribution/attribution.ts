@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { ExtraFields, ImageOptions } from "../upstream/contract.ts";
-import { withLabelLimits } from "./label-limits.ts";
+import { withEndUserAndTagLimits } from "./end-user-and-tag-limits.ts";
 
 const tagsHeader = "vexel-tags";
 
@@ -77,7 +77,7 @@ export class Attribution {
   ): Caller | Promise<Caller> {
     const project = projects?.get(caller.project ?? "");
     if (!project?.perEndUser && !project?.perTag) return caller;
-    const limited = withLabelLimits(caller, record, project);
+    const limited = withEndUserAndTagLimits(caller, record, project);
     const loading = this.#options.loadBudgets(limited.budgets ?? [], record.at);
     return loading ? loading.then(() => limited) : limited;
   }

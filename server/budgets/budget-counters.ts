@@ -4,7 +4,7 @@ import {
   type BudgetedOwner,
   type BudgetOwner,
   firstKeyId,
-  isLabelOwner,
+  isEndUserOrTag,
 } from "../../contract/limits-and-budgets.ts";
 import type { OwnerSpend, Spend } from "../ledger/spend.ts";
 import { toNanos } from "../lib/nano-dollars.ts";
@@ -14,7 +14,7 @@ import { BudgetCounter, type BudgetInPeriod, type SharedBudgets } from "./budget
 export interface BudgetCountersOptions {
   readonly spend: Pick<Spend, "of" | "release">;
   /** Reads the sums of end users and tags. Absent: they are known. */
-  readonly loadLabels?: ((owners: readonly OwnerSpend[]) => Promise<void>) | undefined;
+  readonly loadEndUsersAndTags?: ((owners: readonly OwnerSpend[]) => Promise<void>) | undefined;
   /** Undefined: each process counts for itself. */
   readonly shared?: SharedBudgets | undefined;
   /**
@@ -100,16 +100,16 @@ export class BudgetCounters {
 
   /** Reads the sums of end users and tags that are not known. Undefined: all are. */
   load(charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined {
-    const { loadLabels } = this.#options;
-    if (!loadLabels) return undefined;
+    const { loadEndUsersAndTags } = this.#options;
+    if (!loadEndUsersAndTags) return undefined;
     const names = periodNames(at);
-    const unknown = charged.filter(isLabelOwner).flatMap((budgeted) =>
+    const unknown = charged.filter(isEndUserOrTag).flatMap((budgeted) =>
       periods
         .filter((period) => budgeted.budget[period] !== undefined)
         .map((period) => this.#counterOf(budgeted, names[period]).owner)
         .filter(({ isRead }) => !isRead),
     );
-    return unknown.length === 0 ? undefined : loadLabels(unknown);
+    return unknown.length === 0 ? undefined : loadEndUsersAndTags(unknown);
   }
 
   /** Reports these sums to the shared budgets: an earlier process on the data folder may have reported others. */

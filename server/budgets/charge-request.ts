@@ -2,7 +2,7 @@
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
  * ends. A request that does not fit into a budget is refused.
  */
-import { type BudgetedOwner, labelOwnersText } from "../../contract/limits-and-budgets.ts";
+import { type BudgetedOwner, endUsersAndTagsText } from "../../contract/limits-and-budgets.ts";
 import type { InFlightRequest } from "../ledger/ledger.ts";
 import {
   estimateEmbeddings,
@@ -154,7 +154,7 @@ export function createRequestCharging({
       const isUnknown = dollars === undefined && charge.isEmpty;
       const estimate = isUnknown ? undefined : (dollars ?? 0) * attempts + charge.total;
       const { id: keyId, project = null } = caller;
-      const labels = { endUser, tags, budgets: labelOwnersText(caller.budgets) };
+      const labels = { endUser, tags, budgets: endUsersAndTagsText(caller.budgets) };
       inFlight.begin({ requestId, at, endpoint, keyId, model, project, estimate, ...labels });
     },
   };

@@ -11,14 +11,14 @@ import { createRequestCharging, type RequestChargingOptions } from "./charge-req
 
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "inFlight">,
-    Pick<OpenedLedger, "spend" | "loadLabels" | "forwarding" | "isAfterKill"> {
+    Pick<OpenedLedger, "spend" | "loadEndUsersAndTags" | "forwarding" | "isAfterKill"> {
   /** The budgets that replicas share. Undefined: each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
   readonly emit: Emit;
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spend, loadLabels, forwarding, isAfterKill, shared: limiter, emit } = options;
+  const { spend, loadEndUsersAndTags, forwarding, isAfterKill, shared: limiter, emit } = options;
   const readable = {
     of: (key: SpendKey) => {
       try {
@@ -35,7 +35,12 @@ export function openBudgets(options: OpenBudgetsOptions) {
     release: spend.release.bind(spend),
   };
   const shared = limiter && { limiter, hasSharedLedger: forwarding !== undefined };
-  const counters = new BudgetCounters({ spend: readable, loadLabels, shared, isAfterKill });
+  const counters = new BudgetCounters({
+    spend: readable,
+    loadEndUsersAndTags,
+    shared,
+    isAfterKill,
+  });
   if (limiter) {
     // What an earlier process on the data folder has left counts from the first renewal on.
     counters.report(spend.owners);

@@ -5,7 +5,7 @@ import type { AlertMetric, webhookFormats } from "../../contract/admin.ts";
 import type {
   Budget,
   BudgetedOwner,
-  LabelLimits,
+  EndUserOrTagLimits,
   Limits,
 } from "../../contract/limits-and-budgets.ts";
 import type { ModelKind } from "../../contract/model-kinds.ts";
@@ -131,9 +131,9 @@ export interface Project {
   readonly limits?: Limits;
   readonly budget?: Budget;
   /** Of each of its end users. */
-  readonly perEndUser?: LabelLimits;
+  readonly perEndUser?: EndUserOrTagLimits;
   /** Of each of its tags, by tag or pattern. */
-  readonly perTag?: ReadonlyMap<string, LabelLimits>;
+  readonly perTag?: ReadonlyMap<string, EndUserOrTagLimits>;
 }
 
 type WebhookFormat = (typeof webhookFormats)[number];

@@ -28,7 +28,7 @@ interface JobBudgetOptions {
   /** The budgets of an API key and its project. Undefined: it has none, or was revoked. */
   readonly budgetsOf: (keyId: string) => Caller["budgets"];
   /** The budget of an end user or a tag of the project of the key. Undefined: it has none. */
-  readonly labelBudgetOf: (keyId: string, label: string) => BudgetedOwner | undefined;
+  readonly endUserOrTagBudgetOf: (keyId: string, label: string) => BudgetedOwner | undefined;
   readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -44,7 +44,7 @@ export interface ChargedLines {
 export type JobBudget = ReturnType<typeof createJobBudget>;
 
 export function createJobBudget(options: JobBudgetOptions) {
-  const { charging, budgets, store, budgetsOf, labelBudgetOf, timers, now } = options;
+  const { charging, budgets, store, budgetsOf, endUserOrTagBudgetOf, timers, now } = options;
   const inTurn = createSerialize();
   /** A refresh that has not begun: it sees every row that was written until now. */
   let next: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export function createJobBudget(options: JobBudgetOptions) {
       const { version, nanos, labels } = charged.get(id) ?? row.reserved;
       const own = (budgetsOf(row.keyId) ?? []).map((owner) => ({ owner, nanos }));
       const ofLabels = Object.entries(labels).flatMap(([label, labelNanos]) => {
-        const owner = labelBudgetOf(row.keyId, label);
+        const owner = endUserOrTagBudgetOf(row.keyId, label);
         return owner ? [{ owner, nanos: labelNanos }] : [];
       });
       return { id, version, amounts: [...own, ...ofLabels] };

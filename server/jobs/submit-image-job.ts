@@ -2,7 +2,7 @@
  * Accepts an image job: reserves its budget, stores its request, and responds 202 with the job, or with the images if
  * they are done within the time that the client waits.
  */
-import { labelOwnersText } from "../../contract/limits-and-budgets.ts";
+import { endUsersAndTagsText } from "../../contract/limits-and-budgets.ts";
 import { ownerOf } from "../auth/owner.ts";
 import { json } from "../http/route.ts";
 import { fingerprintOf, readIdempotencyKey } from "../idempotency/idempotent-request.ts";
@@ -181,7 +181,7 @@ function reservedFor(
   reservation: Reservation | undefined,
 ): RangeReservation | undefined {
   if (reservation?.estimate === undefined) return undefined;
-  const line = { nanos: toNanos(reservation.estimate), labels: labelOwnersText(budgets) };
+  const line = { nanos: toNanos(reservation.estimate), labels: endUsersAndTagsText(budgets) };
   return withLine(noReservation, line);
 }
 

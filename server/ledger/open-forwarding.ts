@@ -3,7 +3,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../../contract/events.ts";
-import { isLabelOwner } from "../../contract/limits-and-budgets.ts";
+import { isEndUserOrTag } from "../../contract/limits-and-budgets.ts";
 import { logReason } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { repeat, withTimeout } from "../lib/timers.ts";
@@ -48,7 +48,7 @@ export function openForwarding(options: ForwardingOptions) {
   const { folder, backlog, shared, log, emit, clock, repeat: every = repeat } = options;
   const spend = new Spend({
     readSpent: (key) =>
-      shared.spend.isRead && !isLabelOwner(key) ? shared.spend.read(key) : undefined,
+      shared.spend.isRead && !isEndUserOrTag(key) ? shared.spend.read(key) : undefined,
     startAt: (key) => backlog.readSpent(key),
     clock,
   });
@@ -60,7 +60,7 @@ export function openForwarding(options: ForwardingOptions) {
   const refresh = async (): Promise<void> => {
     const used: SpendKey[] = [];
     for (const owner of spend.owners) {
-      if (!isLabelOwner(owner)) continue;
+      if (!isEndUserOrTag(owner)) continue;
       if (clock() - owner.usedAt < readLabelsMs) used.push(owner);
       else owner.isRead = false;
     }
@@ -111,7 +111,7 @@ export function openForwarding(options: ForwardingOptions) {
     spend,
     backlog,
     /** Reads the sums of end users and tags, if the database can be reached. Never rejects. */
-    loadLabels: async (keys: readonly SpendKey[]): Promise<void> => {
+    loadEndUsersAndTags: async (keys: readonly SpendKey[]): Promise<void> => {
       if (!forwarder.isReachable) return;
       const read = async (): Promise<void> => spend.raise(await shared.spend.readNamed(keys));
       await withTimeout(

@@ -55,7 +55,7 @@ export interface OpenedLedger {
   /** What budget owners have spent. */
   readonly spend: Spend;
   /** Reads what end users and tags have spent, before `spend` is asked. Undefined: it is in the data folder. */
-  readonly loadLabels: LedgerForwarding["loadLabels"] | undefined;
+  readonly loadEndUsersAndTags: LedgerForwarding["loadEndUsersAndTags"] | undefined;
   /** An earlier process on the data folder ended without closing its outbox. */
   readonly isAfterKill: boolean;
   /** Undefined: the ledger is in the data folder only. */
@@ -147,7 +147,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     queries,
     spend,
     isAfterKill,
-    loadLabels: forwarding?.loadLabels,
+    loadEndUsersAndTags: forwarding?.loadEndUsersAndTags,
     forwarding: forwarding && {
       isReachable: forwarding.isReachable,
       backlog: () => forwarding.backlog.size + recovery.rows.length + ledger.pendingCount,

@@ -79,20 +79,20 @@ function limitOf(limits: Limits, rate: Rate): number | undefined {
 }
 
 /** The most scopes of end users and tags in memory. */
-export const maxLabelScopes = 50_000;
+export const maxEndUserAndTagScopes = 50_000;
 /** How many of them are examined before one is created: a few, or as many as it takes to find an idle one. */
 const examined = { always: 2, atMaximum: 64 };
 const tooManyRetryMs = 10_000;
 
 /** Whether it is the scope of an end user or a tag: its limits are those of all such scopes of its project. */
-const isLabel = (id: string): boolean => id.includes("\t");
+const isOfEndUserOrTag = (id: string): boolean => id.includes("\t");
 const scopesOf = (id: string): string => id.slice(0, id.lastIndexOf("\t"));
 
 export class Limiter {
   /** The scopes that requests have used. Others are created when they are needed: most of 100,000 keys are idle. */
   readonly #scopes = new Map<string, LimitScope>();
   /** Those of end users and tags. Idle ones are deleted. */
-  readonly #labels = new Map<string, LimitScope>();
+  readonly #endUsersAndTags = new Map<string, LimitScope>();
   readonly #counters: RateLimitCounters;
   #table: LimitTable = new Map();
 
@@ -101,13 +101,13 @@ export class Limiter {
   }
 
   get size(): number {
-    return this.#scopes.size + this.#labels.size;
+    return this.#scopes.size + this.#endUsersAndTags.size;
   }
 
   /** Applies new limits. Scopes keep their usage. */
   apply(table: LimitTable, now: number): void {
     this.#table = table;
-    for (const scopes of [this.#scopes, this.#labels]) {
+    for (const scopes of [this.#scopes, this.#endUsersAndTags]) {
       for (const [id, scope] of scopes) {
         const limits = this.#limitsOf(id);
         // Also without limits: requests may wait for its slots.
@@ -119,7 +119,7 @@ export class Limiter {
 
   /** False: the scope of an end user or a tag whose limits are unused. */
   isUsed(id: string): boolean {
-    return !isLabel(id) || this.#labels.has(id);
+    return !isOfEndUserOrTag(id) || this.#endUsersAndTags.has(id);
   }
 
   /** The scopes among these ids that have limits. Throws GatewayError if too many end users and tags are active. */
@@ -127,7 +127,8 @@ export class Limiter {
     const found: LimitScope[] = [];
     for (const list of lists) {
       for (const id of list ?? []) {
-        const scope = this.#scopes.get(id) ?? this.#labels.get(id) ?? this.#create(id, now);
+        const scope =
+          this.#scopes.get(id) ?? this.#endUsersAndTags.get(id) ?? this.#create(id, now);
         if (!scope) continue;
         scope.usedAt = now;
         found.push(scope);
@@ -138,40 +139,41 @@ export class Limiter {
 
   /** The scope for display. A scope that no request has used is not kept. Undefined: it has no limits. */
   shown(id: string, now: number): LimitScope | undefined {
-    const used = this.#scopes.get(id) ?? this.#labels.get(id);
+    const used = this.#scopes.get(id) ?? this.#endUsersAndTags.get(id);
     const limits = this.#limitsOf(id);
     return used ?? (limits && new LimitScope(id, limits, this.#counters, now));
   }
 
   #limitsOf(id: string): Limits | undefined {
-    return this.#table.get(isLabel(id) ? scopesOf(id) : id);
+    return this.#table.get(isOfEndUserOrTag(id) ? scopesOf(id) : id);
   }
 
   #create(id: string, now: number): LimitScope | undefined {
     const limits = this.#limitsOf(id);
     if (!limits) return undefined;
-    if (isLabel(id)) this.#evictLabels(now);
+    if (isOfEndUserOrTag(id)) this.#evictEndUsersAndTags(now);
     const scope = new LimitScope(id, limits, this.#counters, now);
-    (isLabel(id) ? this.#labels : this.#scopes).set(id, scope);
+    (isOfEndUserOrTag(id) ? this.#endUsersAndTags : this.#scopes).set(id, scope);
     return scope;
   }
 
   /** Deletes idle scopes. Those in use are examined again after all others. */
-  #evictLabels(now: number): void {
-    let left = this.#labels.size < maxLabelScopes ? examined.always : examined.atMaximum;
-    for (const [id, scope] of this.#labels) {
+  #evictEndUsersAndTags(now: number): void {
+    let left =
+      this.#endUsersAndTags.size < maxEndUserAndTagScopes ? examined.always : examined.atMaximum;
+    for (const [id, scope] of this.#endUsersAndTags) {
       if (left-- === 0) break;
-      this.#labels.delete(id);
-      if (!scope.isIdle(now)) this.#labels.set(id, scope);
+      this.#endUsersAndTags.delete(id);
+      if (!scope.isIdle(now)) this.#endUsersAndTags.set(id, scope);
     }
-    if (this.#labels.size >= maxLabelScopes) throw tooManyLabels();
+    if (this.#endUsersAndTags.size >= maxEndUserAndTagScopes) throw tooManyEndUsersAndTags();
   }
 }
 
-const tooManyLabels = (): GatewayError =>
+const tooManyEndUsersAndTags = (): GatewayError =>
   new GatewayError(
     "overloaded",
-    `Too many end users and tags with limits are active: the gateway counts up to ${maxLabelScopes} at the same time. Please try again in ${tooManyRetryMs / 1000}s.`,
+    `Too many end users and tags with limits are active: the gateway counts up to ${maxEndUserAndTagScopes} at the same time. Please try again in ${tooManyRetryMs / 1000}s.`,
     { retryAfterMs: tooManyRetryMs, notSent: true },
   );
 

@@ -1,6 +1,6 @@
 /** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
 
-import { labelOwnersText } from "../../contract/limits-and-budgets.ts";
+import { endUsersAndTagsText } from "../../contract/limits-and-budgets.ts";
 import { type Step, stepText } from "../../contract/request-steps.ts";
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -295,7 +295,7 @@ export class RequestRecord implements RequestContext, RequestReport {
       errorMessage: outcome.errorMessage,
       replica: this.replica,
       endUser: this.endUser,
-      budgets: labelOwnersText(caller.budgets),
+      budgets: endUsersAndTagsText(caller.budgets),
       tags: this.tags,
       cachedInputs: isEmbeddings ? this.cachedInputs : null,
       upstreamTokens: isEmbeddings ? (this.upstreamTokens ?? null) : null,

@@ -1,5 +1,5 @@
 /** Constructs batches: their kind of job, and the handlers of their routes. */
-import { isLabelOwner } from "../../contract/limits-and-budgets.ts";
+import { isEndUserOrTag } from "../../contract/limits-and-budgets.ts";
 import { createBatchHandlers } from "../api/batches.ts";
 import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
@@ -135,7 +135,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       const extraFields = attribution.attribute(record, tags, given, false);
       const query = extraFields ? { ...given, extraFields } : given;
       const { budgets } = await attribution.limit(caller, record, pinned);
-      const labelBudgets = budgets?.filter(isLabelOwner) ?? [];
+      const labelBudgets = budgets?.filter(isEndUserOrTag) ?? [];
       if ("input" in query) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
         const dollars = dollarsOf(tokensOf(query), batchPrice({ target, priceFactor }));

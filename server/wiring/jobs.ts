@@ -1,7 +1,7 @@
 /** Constructs jobs: their runner, the submission of image jobs, and the handlers of their routes. */
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
-import { labelBudgetOf } from "../attribution/label-limits.ts";
+import { endUserOrTagBudgetOf } from "../attribution/end-user-and-tag-limits.ts";
 import { callerOfKey, findKey } from "../auth/authenticate.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
@@ -80,10 +80,10 @@ export function wireJobs(
     budgets,
     store,
     budgetsOf: (keyId) => findKey(keyId, snapshot())?.budgets,
-    labelBudgetOf: (keyId, label) => {
+    endUserOrTagBudgetOf: (keyId, label) => {
       const { projects } = snapshot();
       const project = projects?.get(findKey(keyId, snapshot())?.project ?? "");
-      return project && labelBudgetOf(project, label);
+      return project && endUserOrTagBudgetOf(project, label);
     },
     timers: realTimers,
     now,

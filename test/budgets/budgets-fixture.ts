@@ -3,8 +3,8 @@
 import {
   type Budget,
   type BudgetedOwner,
-  isLabelOwner,
-  labelOwnersText,
+  endUsersAndTagsText,
+  isEndUserOrTag,
 } from "../../contract/limits-and-budgets.ts";
 import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
@@ -55,13 +55,13 @@ export function rowOf(
 ): LedgerRow {
   const idOf = (...scopes: BudgetedOwner["scope"][]) =>
     charged.find(({ scope }) => scopes.includes(scope))?.id;
-  const labels = charged.filter(isLabelOwner);
+  const labels = charged.filter(isEndUserOrTag);
   const nameOf = (id: string) => id.slice(id.indexOf("\t") + 1);
   return ledgerRow(at, {
     ...costs,
     keyId: idOf("key") ?? "another",
     project: idOf("project") ?? idOf("end_user", "tag")?.split("\t")[0] ?? null,
-    budgets: labelOwnersText(labels.map((owner) => ({ ...owner, name: nameOf(owner.id) }))),
+    budgets: endUsersAndTagsText(labels.map((owner) => ({ ...owner, name: nameOf(owner.id) }))),
   });
 }
 

@@ -47,7 +47,8 @@ const budgetOf = (
     budgets,
     store: { listReserved: async () => [...rows] },
     budgetsOf: (keyId) => (keyId === "ci" ? [key] : undefined),
-    labelBudgetOf: (keyId, label) => (keyId === "ci" && label === "tag=art" ? tag : undefined),
+    endUserOrTagBudgetOf: (keyId, label) =>
+      keyId === "ci" && label === "tag=art" ? tag : undefined,
     timers: realTimers,
     now: () => noon,
   });
@@ -116,7 +117,7 @@ test("many calls at once read the rows twice at most, and the last of them sees 
       },
     },
     budgetsOf: () => [key],
-    labelBudgetOf: () => undefined,
+    endUserOrTagBudgetOf: () => undefined,
     timers: realTimers,
     now: () => noon,
   });

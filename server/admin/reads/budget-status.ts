@@ -1,9 +1,9 @@
 /** Budgets and limits of keys, projects, models, end users and tags, with their use. */
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
-import { type Budget, type Limits, labelOwnerId } from "../../../contract/limits-and-budgets.ts";
+import { type Budget, endUserOrTagId, type Limits } from "../../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
 import type { BudgetStatus } from "../../budgets/over-budget.ts";
-import { limitedEndUser, limitedTag } from "../../config/build/label-limits.ts";
+import { limitedEndUser, limitedTag } from "../../config/build/end-user-and-tag-limits.ts";
 import { keyScope, modelScope, projectScope } from "../../config/build/limits-and-budgets.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { roundDollars } from "../../lib/nano-dollars.ts";
@@ -25,7 +25,7 @@ export interface BudgetOwnerEntry extends Owner {
 }
 
 /** An end user or a tag, of a list that has no others. */
-export interface LabelQuery {
+export interface EndUserOrTagQuery {
   readonly project?: string | undefined;
   /** As in the ledger. */
   readonly endUser?: string | undefined;
@@ -33,10 +33,10 @@ export interface LabelQuery {
 }
 
 /** The limits and the budget of the end user or the tag. Undefined: it has none that the actor may see. */
-export function labelOwner(
+export function endUserOrTagOwner(
   { projects }: Snapshot,
   actor: Actor,
-  { project: name = "", endUser, tag = "" }: LabelQuery,
+  { project: name = "", endUser, tag = "" }: EndUserOrTagQuery,
 ) {
   const project = maySeeProject(actor, name) ? projects?.get(name) : undefined;
   if (!project) return undefined;
@@ -46,13 +46,13 @@ export function labelOwner(
 
 /** The budget of an end user or a tag. */
 export async function showLabelBudgets(
-  owner: NonNullable<ReturnType<typeof labelOwner>>,
+  owner: NonNullable<ReturnType<typeof endUserOrTagOwner>>,
   budgets: Budgets,
   at: number,
 ): Promise<ShownBudget[]> {
   const { scope, name, project, budget } = owner;
   if (!budget) return [];
-  const budgeted = { scope, name, id: labelOwnerId(project, name), budget };
+  const budgeted = { scope, name, id: endUserOrTagId(project, name), budget };
   await budgets.load([budgeted], at);
   await budgets.read([budgeted], at);
   return budgets

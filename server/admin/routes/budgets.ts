@@ -12,8 +12,8 @@ import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 import {
   budgetOwners,
-  type LabelQuery,
-  labelOwner,
+  type EndUserOrTagQuery,
+  endUserOrTagOwner,
   limitOwners,
   showBudgets,
   showLabelBudgets,
@@ -60,7 +60,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   };
 
   /** Undefined: the list has no end user and no tag. */
-  const labelIn = (context: AdminApiContext): LabelQuery | undefined => {
+  const labelIn = (context: AdminApiContext): EndUserOrTagQuery | undefined => {
     const { project, end_user, tag } = readQuery(context, listQuery);
     if (end_user === undefined && tag === undefined) return undefined;
     if (project === undefined || (end_user !== undefined && tag !== undefined)) throw labelError();
@@ -73,7 +73,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     const at = now();
     const label = labelIn(context);
     if (label) {
-      const owner = labelOwner(snapshot(), context.get("actor"), label);
+      const owner = endUserOrTagOwner(snapshot(), context.get("actor"), label);
       return one(context, owner ? await showLabelBudgets(owner, budgets, at) : []);
     }
     const owners = budgetOwners(snapshot(), context.get("actor"));
@@ -87,7 +87,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   const listLimits = async (context: AdminApiContext): Promise<Response> => {
     const label = labelIn(context);
     if (label) {
-      const owner = labelOwner(snapshot(), context.get("actor"), label);
+      const owner = endUserOrTagOwner(snapshot(), context.get("actor"), label);
       const limits = owner?.limits;
       return one(context, limits ? await showLimits({ ...owner, limits }, dependencies) : []);
     }

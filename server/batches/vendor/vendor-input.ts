@@ -1,5 +1,5 @@
 /** Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them. */
-import { type BudgetedOwner, labelOwnersText } from "../../../contract/limits-and-budgets.ts";
+import { type BudgetedOwner, endUsersAndTagsText } from "../../../contract/limits-and-budgets.ts";
 import { noReservation, withLine } from "../../jobs/job-budget.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RangeReservation } from "../../storage/sql/stored-job.ts";
@@ -74,7 +74,7 @@ export class VendorInput {
       }
       const { requests, nanos, labelBudgets } = planned;
       if (requests.length === 0) continue;
-      const labels = labelOwnersText(labelBudgets);
+      const labels = endUsersAndTagsText(labelBudgets);
       this.#reserve(nanos, labels);
       const written: SentRequest[] = [];
       for (const [at, { request, query }] of requests.entries()) {

@@ -14,7 +14,7 @@ import { buildWebhook } from "../validate/webhooks.ts";
 import { withoutNulls } from "../yaml/file-lists.ts";
 import type { Note } from "../yaml/problem.ts";
 import { configuredModel, provisionedModels } from "./build-models.ts";
-import { budgetOf, configuredLimits, labelLimitsOf } from "./limits-and-budgets.ts";
+import { budgetOf, configuredLimits, endUserAndTagLimitsOf } from "./limits-and-budgets.ts";
 
 type ModelRow = ConfigRows["models"];
 type Row = ConfigRows[keyof ConfigRows];
@@ -84,7 +84,7 @@ export class EntityBuilder {
       name,
       ...configuredLimits(limits),
       ...budgetOf(budget),
-      ...labelLimitsOf(labels),
+      ...endUserAndTagLimitsOf(labels),
     });
     this.#projects.set(row, project);
     return project;

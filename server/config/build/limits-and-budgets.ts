@@ -3,11 +3,16 @@ import type { z } from "zod";
 import {
   type Budget,
   type BudgetedOwner,
+  type EndUserOrTagLimits,
   firstKeyId,
-  type LabelLimits,
   type Limits,
 } from "../../../contract/limits-and-budgets.ts";
-import type { budget, labelLimits, limits, tagLimits } from "../../../contract/schemas/limits.ts";
+import type {
+  budget,
+  endUserOrTagLimits,
+  limits,
+  tagLimits,
+} from "../../../contract/schemas/limits.ts";
 import type { Target } from "../../upstream/contract.ts";
 import type { Key, Model, Project, Snapshot } from "../snapshot.ts";
 
@@ -34,11 +39,11 @@ const upstreamScope = (id: string): string => `upstream:${id}`;
 const targetScope = (modelId: string, { upstream, model, surface }: Target): string =>
   `target:${JSON.stringify([modelId, upstream.id, model, ...(surface ? [surface] : [])])}`;
 
-/** The limits of each end user of a project, of which `labelScope` makes the scopes. */
+/** The limits of each end user of a project, of which `endUserOrTagScope` makes the scopes. */
 export const endUserScopes = (project: string): string => `end_user:${project}`;
 export const tagScopes = (project: string, pattern: string): string => `tag:${project}\t${pattern}`;
 /** The scope of one end user or tag. No other scope contains a tab. */
-export const labelScope = (scopes: string, name: string): string => `${scopes}\t${name}`;
+export const endUserOrTagScope = (scopes: string, name: string): string => `${scopes}\t${name}`;
 
 const withScopes = (scopes: readonly string[]): WithScopes =>
   scopes.length === 0 ? {} : { scopes };
@@ -113,20 +118,20 @@ export function budgetOf(given: ConfiguredBudget): { readonly budget?: Budget } 
 }
 
 /** Leaves out what is not set. */
-export const labelLimitsOf = ({
+export const endUserAndTagLimitsOf = ({
   perEndUser,
   perTag,
 }: {
-  readonly perEndUser?: z.output<typeof labelLimits> | undefined;
+  readonly perEndUser?: z.output<typeof endUserOrTagLimits> | undefined;
   readonly perTag?: z.output<typeof tagLimits> | undefined;
 }): Pick<Project, "perEndUser" | "perTag"> => ({
-  ...(perEndUser && { perEndUser: ownLabelLimits(perEndUser) }),
+  ...(perEndUser && { perEndUser: limitsAndBudgetOf(perEndUser) }),
   ...(perTag && {
-    perTag: new Map(Object.entries(perTag).map(([tag, given]) => [tag, ownLabelLimits(given)])),
+    perTag: new Map(Object.entries(perTag).map(([tag, given]) => [tag, limitsAndBudgetOf(given)])),
   }),
 });
 
-const ownLabelLimits = (given: z.output<typeof labelLimits>): LabelLimits => ({
+const limitsAndBudgetOf = (given: z.output<typeof endUserOrTagLimits>): EndUserOrTagLimits => ({
   ...configuredLimits(given.limits),
   ...budgetOf(given.budget),
 });

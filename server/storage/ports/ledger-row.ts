@@ -43,7 +43,7 @@ export interface LedgerRow {
   readonly endUser: string | null;
   /** The tags of the request, separated by commas. null: none. */
   readonly tags: string | null;
-  /** The end user and the tags whose budgets the request is charged to (`labelOwnersText`). null: none. */
+  /** The end user and the tags whose budgets the request is charged to (`endUsersAndTagsText`). null: none. */
   readonly budgets: string | null;
 }
 

@@ -9,7 +9,7 @@
  * of such a column would make every change of a sum more expensive: it would not be a heap-only update any more.
  */
 import { periodNames } from "../../../contract/budget-periods.ts";
-import { isLabelOwner } from "../../../contract/limits-and-budgets.ts";
+import { isEndUserOrTag } from "../../../contract/limits-and-budgets.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { SpendKey, SpentSum } from "../ports/ledger-store.ts";
 import type { SqlInteger } from "../sql/database.ts";
@@ -75,7 +75,7 @@ export class SharedSpend {
   /** Sums that this replica has just changed. */
   raise(sums: readonly SpentSum[]): void {
     for (const sum of sums)
-      if (!isLabelOwner(sum) && sum.nanos > this.read(sum))
+      if (!isEndUserOrTag(sum) && sum.nanos > this.read(sum))
         this.#sums.set(spendKey(sum), sum.nanos);
   }
 

@@ -5,9 +5,9 @@
 import { type Period, periodNames, periods } from "../../../contract/budget-periods.ts";
 import {
   type BudgetOwner,
+  endUsersAndTagsOf,
   firstKeyId,
-  isLabelOwner,
-  labelOwnersOf,
+  isEndUserOrTag,
 } from "../../../contract/limits-and-budgets.ts";
 import { toNanos } from "../../lib/nano-dollars.ts";
 import { dayMs } from "../../lib/timers.ts";
@@ -41,12 +41,12 @@ export const nanosOf = ({
 const ownersOf = ({ keyId, project, budgets }: OwnedRow): BudgetOwner[] => [
   { scope: "key", id: firstKeyId(keyId) },
   ...(project ? [{ scope: "project", id: project } as const] : []),
-  ...labelOwnersOf(budgets, project),
+  ...endUsersAndTagsOf(budgets, project),
 ];
 
 /** The number of end users and tags is not bounded, so they have no sums that are never deleted. */
 const periodsOf = (owner: BudgetOwner): readonly Period[] =>
-  isLabelOwner(owner) ? expiringPeriods : periods;
+  isEndUserOrTag(owner) ? expiringPeriods : periods;
 const expiringPeriods = periods.filter((period) => period !== "total");
 
 /** The sums that a row is added to. */

@@ -1,6 +1,6 @@
 /** Laws of the ledger's tags and end users: usage, lists, and the bound on names that clients choose. */
 import { describe, expect } from "bun:test";
-import { labelOwnerId } from "../../../contract/limits-and-budgets.ts";
+import { endUserOrTagId } from "../../../contract/limits-and-budgets.ts";
 import type { UsageQuery } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { maxLabels } from "../../../server/storage/sql/labels.ts";
@@ -65,13 +65,13 @@ export function ledgerLabelLaws(implementation: Implementation<LedgerStorage>): 
         const later = ledgerRow(noon + day, { project: "p", budgets: charged, cost: 16 });
         await store.append([later]);
         await store.append([given[0]!]);
-        const user = { scope: "end_user", id: labelOwnerId("p", "eu=1") } as const;
-        const tag = { scope: "tag", id: labelOwnerId("p", "team:a") } as const;
+        const user = { scope: "end_user", id: endUserOrTagId("p", "eu=1") } as const;
+        const tag = { scope: "tag", id: endUserOrTagId("p", "team:a") } as const;
         expect(await sumSpent(user, "2026-11-15")).toBe(1);
         expect(await sumSpent(user, "2026-11")).toBe(17);
         expect(await sumSpent(tag, "2026-11-15")).toBe(3.5);
         expect(await sumSpent(tag, "2026-11")).toBe(19.5);
-        expect(await sumSpent({ ...tag, id: labelOwnerId("q", "team:a") }, "2026-11")).toBe(4);
+        expect(await sumSpent({ ...tag, id: endUserOrTagId("q", "team:a") }, "2026-11")).toBe(4);
         // Nothing that is never deleted.
         expect(await sumSpent(tag, "total")).toBe(0);
         expect(await sumSpent({ scope: "project", id: "p" }, "2026-11-15")).toBe(11.5);
@@ -81,7 +81,7 @@ export function ledgerLabelLaws(implementation: Implementation<LedgerStorage>): 
     law("sums of end users and tags are deleted with the daily sums", async (open) => {
       const { store, sumSpent } = await open();
       const day = 86_400_000;
-      const tag = { scope: "tag", id: labelOwnerId("p", "t") } as const;
+      const tag = { scope: "tag", id: endUserOrTagId("p", "t") } as const;
       const more = { project: "p", budgets: "tag=t", cost: 1 };
       const old = Array.from({ length: 10 }, (_, at) => ledgerRow(noon - (200 + at) * day, more));
       await store.append(old);

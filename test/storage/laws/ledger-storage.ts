@@ -1,6 +1,6 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
 import { Database } from "bun:sqlite";
-import { type BudgetOwner, isLabelOwner } from "../../../contract/limits-and-budgets.ts";
+import { type BudgetOwner, isEndUserOrTag } from "../../../contract/limits-and-budgets.ts";
 import { toDollars } from "../../../server/lib/nano-dollars.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
@@ -57,7 +57,7 @@ export function openPostgresLedger(url: string, now: () => number): LedgerStorag
     queries: createPostgresLedgerQueries(db, () => performance.now()),
     sumSpent: async (owner, period) => {
       const spend = new SharedSpend(db, () => (period === "total" ? now() : Date.parse(period)));
-      if (isLabelOwner(owner)) {
+      if (isEndUserOrTag(owner)) {
         const [sum] = await spend.readNamed([{ ...owner, period }]);
         return toDollars(sum?.nanos ?? Number.NaN);
       }

@@ -1,13 +1,13 @@
 /** The limits of end users and tags of a project, as entries of a form. */
 import { z } from "zod";
 import type { LabelLimitsValue, ProjectValue } from "../../../../contract/admin.ts";
-import { labelLimits, tagPattern } from "../../../../contract/schemas/limits.ts";
+import { endUserOrTagLimits, tagPattern } from "../../../../contract/schemas/limits.ts";
 import { budgetValues } from "../../ui/limit-fields.tsx";
 
 export const labelsSchema = z.array(
   z.discriminatedUnion("scope", [
-    labelLimits.extend({ scope: z.literal("end_user") }),
-    labelLimits.extend({ scope: z.literal("tag"), tag: tagPattern }),
+    endUserOrTagLimits.extend({ scope: z.literal("end_user") }),
+    endUserOrTagLimits.extend({ scope: z.literal("tag"), tag: tagPattern }),
   ]),
 );
 

@@ -1,11 +1,11 @@
 /** The limits and budgets that a project configures for one end user, or for one tag. */
-import type { LabelLimits } from "../../../contract/limits-and-budgets.ts";
+import type { EndUserOrTagLimits } from "../../../contract/limits-and-budgets.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import type { Project } from "../snapshot.ts";
-import { endUserScopes, labelScope, tagScopes } from "./limits-and-budgets.ts";
+import { endUserOrTagScope, endUserScopes, tagScopes } from "./limits-and-budgets.ts";
 
 /** An end user or a tag with limits or a budget. */
-export interface LimitedLabel extends LabelLimits {
+export interface LimitedEndUserOrTag extends EndUserOrTagLimits {
   readonly scope: "end_user" | "tag";
   readonly name: string;
   /** The limit scope. */
@@ -16,9 +16,9 @@ export interface LimitedLabel extends LabelLimits {
 export function limitedEndUser(
   { name, perEndUser }: Project,
   endUser: string,
-): LimitedLabel | undefined {
+): LimitedEndUserOrTag | undefined {
   if (!perEndUser) return undefined;
-  const scopeId = labelScope(endUserScopes(name), endUser);
+  const scopeId = endUserOrTagScope(endUserScopes(name), endUser);
   return { ...perEndUser, scope: "end_user", name: endUser, scopeId };
 }
 
@@ -26,11 +26,16 @@ export function limitedEndUser(
 export function limitedTag(
   { name, perTag = none }: Project,
   tag: string,
-): LimitedLabel | undefined {
+): LimitedEndUserOrTag | undefined {
   const pattern = perTag.has(tag) ? tag : perTag.keys().find((glob) => matchesGlob(glob, tag));
   const own = pattern === undefined ? undefined : perTag.get(pattern);
   if (pattern === undefined || !own) return undefined;
-  return { ...own, scope: "tag", name: tag, scopeId: labelScope(tagScopes(name, pattern), tag) };
+  return {
+    ...own,
+    scope: "tag",
+    name: tag,
+    scopeId: endUserOrTagScope(tagScopes(name, pattern), tag),
+  };
 }
 
-const none: ReadonlyMap<string, LabelLimits> = new Map();
+const none: ReadonlyMap<string, EndUserOrTagLimits> = new Map();

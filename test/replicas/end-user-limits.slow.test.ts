@@ -16,7 +16,7 @@ afterAll(() => fake.close());
 const start = replicaStarter(fake.url);
 const closing = closeAfterEach();
 
-const token = "admin-token-of-label-limits";
+const token = "admin-token-of-end-user-and-tag-limits";
 /** An image of dall-e-3 costs four cents. */
 const imageCost = 0.04;
 const images = 4;

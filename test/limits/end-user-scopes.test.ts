@@ -1,7 +1,7 @@
 /** The limit scopes of end users and tags, whose number only clients decide. */
 import { expect, test } from "bun:test";
 import { SlotLease } from "../../server/limits/concurrency-slots.ts";
-import { Limiter, maxLabelScopes, take } from "../../server/limits/limiter.ts";
+import { Limiter, maxEndUserAndTagScopes, take } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 
 const demand = { requests: 1, tokens: 0, images: 0, pixels: 0 };
@@ -53,10 +53,11 @@ test("a limit is exact while other end users come and go", () => {
 
 test("at the maximum, a new end user is refused, and the others are served", () => {
   const limiter = createLimiter();
-  const newest = userScope(maxLabelScopes);
-  for (let at = 0; at < maxLabelScopes; at++) take(limiter.find(0, [userScope(at)]), demand, 0);
+  const newest = userScope(maxEndUserAndTagScopes);
+  for (let at = 0; at < maxEndUserAndTagScopes; at++)
+    take(limiter.find(0, [userScope(at)]), demand, 0);
   expect(() => limiter.find(1000, [newest])).toThrow("counts up to 50000 at the same time");
   expect(limiter.find(1000, [userScope(7)])).toHaveLength(1);
-  expect(limiter.size).toBe(maxLabelScopes);
+  expect(limiter.size).toBe(maxEndUserAndTagScopes);
   expect(limiter.find(61_001, [newest])).toHaveLength(1);
 });

@@ -15,7 +15,7 @@ function createLoadedBudgets(stored: Readonly<Record<string, number>>) {
   });
   const counters = new BudgetCounters({
     spend,
-    loadLabels: async (owners) => {
+    loadEndUsersAndTags: async (owners) => {
       const names = owners.map(({ scope, id, period }) => `${scope} ${id} ${period}`);
       loads.push(names);
       spend.raise(

@@ -2,14 +2,18 @@
  * Limits and budgets of the end user and of the tags of a request, as its project configures them. Each end user and each
  * tag is a limit scope and the owner of a budget, like an API key.
  */
-import { type BudgetedOwner, labelOwnerId } from "../../contract/limits-and-budgets.ts";
-import { type LimitedLabel, limitedEndUser, limitedTag } from "../config/build/label-limits.ts";
+import { type BudgetedOwner, endUserOrTagId } from "../../contract/limits-and-budgets.ts";
+import {
+  type LimitedEndUserOrTag,
+  limitedEndUser,
+  limitedTag,
+} from "../config/build/end-user-and-tag-limits.ts";
 import type { Project } from "../config/snapshot.ts";
 import type { Caller } from "../request/caller.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 
 /** The caller of this request, whose limits and budgets include those of its end user and its tags. */
-export function withLabelLimits(
+export function withEndUserAndTagLimits(
   caller: Caller,
   { endUser, tags }: Pick<RequestRecord, "endUser" | "tags">,
   project: Project,
@@ -17,7 +21,7 @@ export function withLabelLimits(
   const labels = [
     endUser === null ? undefined : limitedEndUser(project, endUser),
     ...(tags === null ? [] : tags.split(",").map((tag) => limitedTag(project, tag))),
-  ].filter((label): label is LimitedLabel => label !== undefined);
+  ].filter((label): label is LimitedEndUserOrTag => label !== undefined);
   const scopes = labels.filter(({ limits }) => limits).map(({ scopeId }) => scopeId);
   const budgets = labels.flatMap((label) => budgetOf(label, project) ?? []);
   return {
@@ -28,7 +32,7 @@ export function withLabelLimits(
 }
 
 /** `label`: such as `end_user=ann`, as in ledger rows. Undefined: it has no budget. */
-export function labelBudgetOf(project: Project, label: string): BudgetedOwner | undefined {
+export function endUserOrTagBudgetOf(project: Project, label: string): BudgetedOwner | undefined {
   const at = label.indexOf("=");
   const name = label.slice(at + 1);
   const isEndUser = label.slice(0, at) === "end_user";
@@ -37,7 +41,7 @@ export function labelBudgetOf(project: Project, label: string): BudgetedOwner | 
 }
 
 const budgetOf = (
-  { scope, name, budget }: LimitedLabel,
+  { scope, name, budget }: LimitedEndUserOrTag,
   { name: ofProject }: Project,
 ): BudgetedOwner | undefined =>
-  budget && { scope, id: labelOwnerId(ofProject, name), name, ofProject, budget };
+  budget && { scope, id: endUserOrTagId(ofProject, name), name, ofProject, budget };
