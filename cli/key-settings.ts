@@ -4,7 +4,12 @@
  */
 
 import { periods } from "../contract/budget-periods.ts";
-import type { Budget, Limits } from "../contract/limits-and-budgets.ts";
+import {
+  type Budget,
+  type Limits,
+  type RateName,
+  rateLimits,
+} from "../contract/limits-and-budgets.ts";
 import { modelKinds } from "../contract/model-kinds.ts";
 import { keyBody, parameters as parametersSchema } from "../contract/schemas/keys.ts";
 import { budgetOf } from "../server/config/build/limits-and-budgets.ts";
@@ -13,6 +18,27 @@ import { UsageError } from "./command.ts";
 
 const text = { type: "string" } as const;
 
+type LimitArgument = `${RateName}-per-minute` | "concurrent";
+
+const limitOptions: readonly {
+  readonly argument: LimitArgument;
+  readonly name: keyof Limits;
+  readonly unit: string;
+  readonly isWhole: boolean;
+}[] = [
+  ...rateLimits.map(({ name, unit }) => ({
+    argument: `${name}-per-minute` as const,
+    name: `${name}PerMinute` as const,
+    unit: `${name}/min`,
+    isWhole: unit === 1,
+  })),
+  { argument: "concurrent", name: "concurrent", unit: "concurrent", isWhole: true },
+];
+
+const limitArguments = Object.fromEntries(
+  limitOptions.map(({ argument }) => [argument, text]),
+) as Record<LimitArgument, typeof text>;
+
 export const settingArguments = {
   project: text,
   parameters: text,
@@ -20,11 +46,7 @@ export const settingArguments = {
   "default-embedding": text,
   "default-image": text,
   expires: text,
-  "requests-per-minute": text,
-  "tokens-per-minute": text,
-  "images-per-minute": text,
-  "megapixels-per-minute": text,
-  concurrent: text,
+  ...limitArguments,
   "budget-day": text,
   "budget-month": text,
   "budget-total": text,
@@ -37,14 +59,6 @@ type Argument = Exclude<keyof typeof settingArguments, "show-cost">;
 type SettingValues = Readonly<Partial<Record<Argument, string | undefined>>> & {
   readonly "show-cost"?: boolean | undefined;
 };
-
-const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, unit: string])[] = [
-  ["requests-per-minute", "requestsPerMinute", "requests/min"],
-  ["tokens-per-minute", "tokensPerMinute", "tokens/min"],
-  ["images-per-minute", "imagesPerMinute", "images/min"],
-  ["megapixels-per-minute", "megapixelsPerMinute", "megapixels/min"],
-  ["concurrent", "concurrent", "concurrent"],
-];
 
 /** `now`: Unix milliseconds. */
 export function readKeySettings(values: SettingValues, now: number): KeySettings {
@@ -97,12 +111,12 @@ function readDefaults(values: SettingValues): Pick<KeySettings, "defaults"> {
 
 function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
   const limits: { -readonly [name in keyof Limits]: number } = {};
-  for (const [argument, name] of limitNames) {
+  for (const { argument, name, isWhole } of limitOptions) {
     const given = values[argument];
     if (given === undefined) continue;
     const number = toNumber(given);
     if (!keyBody.shape.limits.safeParse({ [name]: number }).success) {
-      const what = name === "megapixelsPerMinute" ? "a number" : "a whole number";
+      const what = isWhole ? "a whole number" : "a number";
       throw new UsageError(`--${argument} must be ${what} above 0, not "${given}".`);
     }
     limits[name] = number;
@@ -137,8 +151,8 @@ function readBudget(values: SettingValues): Pick<KeySettings, "budget"> {
 const toNumber = (given: string): number => (given.trim() === "" ? Number.NaN : Number(given));
 
 export const describeLimits = (limits: Limits = {}): string =>
-  limitNames
-    .flatMap(([, name, unit]) => (limits[name] === undefined ? [] : `${limits[name]} ${unit}`))
+  limitOptions
+    .flatMap(({ name, unit }) => (limits[name] === undefined ? [] : `${limits[name]} ${unit}`))
     .join(", ");
 
 export const describeDefaults = ({ embedding, image }: KeySettings["defaults"] = {}): string =>

@@ -4,16 +4,33 @@
  */
 import type { Period } from "./budget-periods.ts";
 
-/** Rate limits per minute and concurrency limits: of an API key, a project, a model, an upstream or a target. */
-export interface Limits {
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly imagesPerMinute?: number;
-  /** Millions of pixels. */
-  readonly megapixelsPerMinute?: number;
-  /** Requests in flight at the same time. */
-  readonly concurrent?: number;
-}
+/** The time in which a rate limit refills. */
+export const rateWindowMs = 60_000;
+
+/**
+ * The rate limits. The settings, options, columns, headers and forms of each are made of its `name`; `unit`: how many
+ * items the gateway counts for one of the setting. `server/limits/request-demand.ts` says what a request takes.
+ */
+export const rateLimits = [
+  { rate: "requests", name: "requests", unit: 1, text: "requests per min (RPM)" },
+  { rate: "tokens", name: "tokens", unit: 1, text: "tokens per min (TPM)" },
+  { rate: "images", name: "images", unit: 1, text: "images per min (IPM)" },
+  { rate: "pixels", name: "megapixels", unit: 1_000_000, text: "megapixels per min" },
+] as const;
+
+export type Rate = (typeof rateLimits)[number]["rate"];
+export type RateName = (typeof rateLimits)[number]["name"];
+
+/**
+ * Rate limits per minute, and `concurrent`, the limit of requests in flight at the same time: of an API key, a project, a
+ * model, an upstream or a target.
+ */
+export type Limits = Readonly<Partial<Record<`${RateName}PerMinute` | "concurrent", number>>>;
+
+export const limitNames: readonly (keyof Limits)[] = [
+  ...rateLimits.map(({ name }) => `${name}PerMinute` as const),
+  "concurrent",
+];
 
 /**
  * Budgets (spend limits) in US dollars: of an API key, or of a project, which is a group of keys. Daily and monthly
@@ -65,18 +82,18 @@ export const isEndUserOrTag = ({ scope }: Pick<BudgetOwner, "scope">): boolean =
 export const endUserOrTagId = (project: string, name: string): string =>
   `${project}${separator}${name}`;
 
-/** The end user and the tags among these owners, for the ledger row of their request. Null: none. */
+/** The end user and the tags that a request is charged to, for the ledger row of their request. Null: none. */
 export function endUsersAndTagsText(owners: readonly BudgetedOwner[] | undefined): string | null {
-  const labels = owners?.filter(isEndUserOrTag).map(({ scope, name }) => `${scope}=${name}`) ?? [];
-  return labels.length === 0 ? null : labels.join(separator);
+  const names = owners?.filter(isEndUserOrTag).map(({ scope, name }) => `${scope}=${name}`) ?? [];
+  return names.length === 0 ? null : names.join(separator);
 }
 
 /** The inverse of `endUsersAndTagsText`. */
 export const endUsersAndTagsOf = (text: string | null, project: string | null): BudgetOwner[] =>
   text === null
     ? []
-    : text.split(separator).map((label) => {
-        const at = label.indexOf("=");
-        const scope = label.slice(0, at) as BudgetOwner["scope"];
-        return { scope, id: endUserOrTagId(project ?? "", label.slice(at + 1)) };
+    : text.split(separator).map((owner) => {
+        const at = owner.indexOf("=");
+        const scope = owner.slice(0, at) as BudgetOwner["scope"];
+        return { scope, id: endUserOrTagId(project ?? "", owner.slice(at + 1)) };
       });

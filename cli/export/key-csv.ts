@@ -22,16 +22,16 @@ const cell = (text: string): string =>
 function rowOf(key: ExportedKey): readonly string[] {
   const { limits = {}, budget, defaults = {}, expiresAt } = key;
   const number = (value: number | undefined): string => (value === undefined ? "" : String(value));
+  const limitCells = Object.entries(limitColumns).map(([column, name]) => [
+    column,
+    number(limits[name]),
+  ]);
   const cells: Record<CsvColumn, string> = {
+    ...(Object.fromEntries(limitCells) as Record<keyof typeof limitColumns, string>),
     name: key.name,
     key: key.hash,
     project: key.project ?? "",
     models: key.models.join(" "),
-    requests_per_minute: number(limits[limitColumns.requests_per_minute]),
-    tokens_per_minute: number(limits[limitColumns.tokens_per_minute]),
-    images_per_minute: number(limits[limitColumns.images_per_minute]),
-    megapixels_per_minute: number(limits[limitColumns.megapixels_per_minute]),
-    concurrent: number(limits[limitColumns.concurrent]),
     budget_day: number(budget?.[budgetColumns.budget_day]),
     budget_month: number(budget?.[budgetColumns.budget_month]),
     budget_total: number(budget?.[budgetColumns.budget_total]),

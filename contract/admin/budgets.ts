@@ -1,5 +1,6 @@
 /** Budgets and limits with their use. */
 import { z } from "zod";
+import { rateLimits } from "../limits-and-budgets.ts";
 import type { Infer } from "./infer.ts";
 
 export const shownBudgetSchema = z
@@ -30,7 +31,7 @@ export const shownLimitSchema = z
     name: z.string(),
     project: z.string().nullable(),
     rate: z
-      .enum(["requests", "tokens", "images", "megapixels", "concurrent"])
+      .enum([...rateLimits.map(({ name }) => name), "concurrent"])
       .describe("`concurrent`: requests at the same time. The others are per minute."),
     limit: z.number(),
     used: z.number(),

@@ -1,6 +1,7 @@
 /** Entities that the API changes: upstreams, models, projects, webhooks. */
 
 import { z } from "zod";
+import { type Limits, limitNames } from "../limits-and-budgets.ts";
 import { modelKinds } from "../model-kinds.ts";
 import { batchExecutions, policyNames, webhookFormats } from "./constants.ts";
 import { shownWebhookSchema } from "./events.ts";
@@ -67,13 +68,12 @@ const secretSchema = z.union([z.string(), secretValueSchema]).meta({
 export type Secret = Infer<typeof secretSchema>;
 
 export const limitsValueSchema = z
-  .strictObject({
-    requestsPerMinute: z.number().exactOptional(),
-    tokensPerMinute: z.number().exactOptional(),
-    imagesPerMinute: z.number().exactOptional(),
-    megapixelsPerMinute: z.number().exactOptional(),
-    concurrent: z.number().exactOptional(),
-  })
+  .strictObject(
+    Object.fromEntries(limitNames.map((name) => [name, z.number().exactOptional()])) as Record<
+      keyof Limits,
+      z.ZodExactOptional<z.ZodNumber>
+    >,
+  )
   .meta({ id: "LimitsValue" });
 export type LimitsValue = Infer<typeof limitsValueSchema>;
 

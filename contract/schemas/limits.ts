@@ -1,16 +1,22 @@
 /** `limits` and `budget` of vexel.yaml, of the admin API and of the forms of the console. */
 import { z } from "zod";
+import { type RateName, rateLimits } from "../limits-and-budgets.ts";
 import { schemaText } from "../messages/schema-messages.ts";
 import { boundedRecord } from "./bounded-record.ts";
 
-const perMinute = z.int().min(1).max(1_000_000_000);
+const whole = z.int().min(1).max(1_000_000_000);
+// The upper bound keeps the counts exact.
+const millions = z.number().min(0.001).max(100_000);
+
+const perMinute = Object.fromEntries(
+  rateLimits.map(({ name, unit }) => [
+    `${name}PerMinute`,
+    (unit === 1 ? whole : millions).optional(),
+  ]),
+) as Record<`${RateName}PerMinute`, z.ZodOptional<z.ZodNumber>>;
 
 export const limits = z.strictObject({
-  requestsPerMinute: perMinute.optional(),
-  tokensPerMinute: perMinute.optional(),
-  imagesPerMinute: perMinute.optional(),
-  // The upper bound keeps pixel counts exact.
-  megapixelsPerMinute: z.number().min(0.001).max(100_000).optional(),
+  ...perMinute,
   concurrent: z.int().min(1).max(1_000_000).optional(),
 });
 

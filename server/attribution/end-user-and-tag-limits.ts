@@ -18,12 +18,12 @@ export function withEndUserAndTagLimits(
   { endUser, tags }: Pick<RequestRecord, "endUser" | "tags">,
   project: Project,
 ): Caller {
-  const labels = [
+  const limited = [
     endUser === null ? undefined : limitedEndUser(project, endUser),
     ...(tags === null ? [] : tags.split(",").map((tag) => limitedTag(project, tag))),
-  ].filter((label): label is LimitedEndUserOrTag => label !== undefined);
-  const scopes = labels.filter(({ limits }) => limits).map(({ scopeId }) => scopeId);
-  const budgets = labels.flatMap((label) => budgetOf(label, project) ?? []);
+  ].filter((each): each is LimitedEndUserOrTag => each !== undefined);
+  const scopes = limited.filter(({ limits }) => limits).map(({ scopeId }) => scopeId);
+  const budgets = limited.flatMap((each) => budgetOf(each, project) ?? []);
   return {
     ...caller,
     ...(scopes.length > 0 && { scopes: [...(caller.scopes ?? []), ...scopes] }),
@@ -31,11 +31,11 @@ export function withEndUserAndTagLimits(
   };
 }
 
-/** `label`: such as `end_user=ann`, as in ledger rows. Undefined: it has no budget. */
-export function endUserOrTagBudgetOf(project: Project, label: string): BudgetedOwner | undefined {
-  const at = label.indexOf("=");
-  const name = label.slice(at + 1);
-  const isEndUser = label.slice(0, at) === "end_user";
+/** `owner`: such as `end_user=ann`, as in ledger rows. Undefined: it has no budget. */
+export function endUserOrTagBudgetOf(project: Project, owner: string): BudgetedOwner | undefined {
+  const at = owner.indexOf("=");
+  const name = owner.slice(at + 1);
+  const isEndUser = owner.slice(0, at) === "end_user";
   const limited = isEndUser ? limitedEndUser(project, name) : limitedTag(project, name);
   return limited && budgetOf(limited, project);
 }

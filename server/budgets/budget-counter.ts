@@ -11,7 +11,7 @@ import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { OwnerSpend } from "../ledger/spend.ts";
 import type { SharedBudget } from "../limits/budget-reports.ts";
 import type { SharedLimiter } from "../limits/shared-limiter.ts";
-import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/limits-demand.ts";
+import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/shared-limits.ts";
 import { spendKey } from "../storage/sql/spend-tally.ts";
 import { ReportedThresholds, type Threshold } from "./reported-thresholds.ts";
 

@@ -8,7 +8,7 @@ import {
 } from "../../contract/limits-and-budgets.ts";
 import type { OwnerSpend, Spend } from "../ledger/spend.ts";
 import { toNanos } from "../lib/nano-dollars.ts";
-import type { OpenEntry } from "../storage/redis/limits-demand.ts";
+import type { OpenEntry } from "../storage/redis/shared-limits.ts";
 import { BudgetCounter, type BudgetInPeriod, type SharedBudgets } from "./budget-counter.ts";
 
 export interface BudgetCountersOptions {

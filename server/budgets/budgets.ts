@@ -11,7 +11,7 @@ import { toDollars, toNanos } from "../lib/nano-dollars.ts";
 import type { CostEstimate } from "../limits/estimate-cost.ts";
 import type { RequestBudgets } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/limits-demand.ts";
+import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/shared-limits.ts";
 import type { BudgetCounter, BudgetInPeriod } from "./budget-counter.ts";
 import { type BudgetCounters, chargedOwner } from "./budget-counters.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";

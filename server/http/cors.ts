@@ -3,6 +3,7 @@
  * origins.
  */
 
+import { rateLimits } from "../../contract/limits-and-budgets.ts";
 import { commaList } from "../lib/comma-list.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 
@@ -28,8 +29,8 @@ const allowOrigin = (origin: string): Record<string, string> => ({
   "access-control-expose-headers": exposedHeaders,
 });
 
-const rateLimitHeaders = ["requests", "tokens", "images", "megapixels"].flatMap((what) =>
-  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
+const rateLimitHeaders = rateLimits.flatMap(({ name }) =>
+  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${name}`),
 );
 const exposedHeaders = [
   "x-request-id",

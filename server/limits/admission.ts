@@ -27,8 +27,8 @@ import {
   type LimitedQuery,
   type RequestOutcome,
 } from "./request-demand.ts";
-import { isSharedLimit } from "./shared-counters.ts";
 import type { RequestBudgets, SharedGrant, SharedLimiter } from "./shared-limiter.ts";
+import { isSharedLimit } from "./shared-slots.ts";
 
 interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
@@ -247,13 +247,13 @@ export class Admission {
   }
 }
 
-const labelNames = { "end_user:": "end user", "tag:": "tag" } as const;
+const ownersOfProjects = { "end_user:": "end user", "tag:": "tag" } as const;
 
 /** The owner of the limit, for the error message. */
 function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   if (id.startsWith("key:")) return ` with the key "${name}"`;
   if (id.startsWith("project:")) return ` in the project "${project}"`;
-  for (const [prefix, noun] of Object.entries(labelNames)) {
+  for (const [prefix, noun] of Object.entries(ownersOfProjects)) {
     if (!id.startsWith(prefix)) continue;
     return ` for the ${noun} "${id.slice(id.lastIndexOf("\t") + 1)}" in the project "${project}"`;
   }

@@ -8,7 +8,7 @@ import type {
   LimitsUpdate,
   OpenEntry,
   SlotEntry,
-} from "../storage/redis/limits-demand.ts";
+} from "../storage/redis/shared-limits.ts";
 
 /** A budget as this replica knows it now. */
 export interface SharedBudget extends BudgetView {

@@ -1,18 +1,14 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
-import type { Limits } from "../../contract/limits-and-budgets.ts";
+import {
+  type Limits,
+  type Rate,
+  rateLimits,
+  rateWindowMs,
+} from "../../contract/limits-and-budgets.ts";
 import type { LimitTable } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
-import {
-  type Demand,
-  type Rate,
-  type RateCounter,
-  type RateLimitCounters,
-  rates,
-} from "./rate-limit-counters.ts";
-
-/** The time in which a bucket is full again. */
-const idleMs = 60_000;
+import type { Demand, RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
 
 /**
  * One owner of limits (a key, project, end user, tag, model, upstream or target): its rate counters and concurrency
@@ -47,7 +43,7 @@ export class LimitScope {
   isIdle(now: number): boolean {
     const { inFlight, waiting } = this.slots;
     // A request may need it that waits for other replicas, and has taken nothing yet.
-    if (inFlight > 0 || waiting > 0 || now - this.usedAt < idleMs) return false;
+    if (inFlight > 0 || waiting > 0 || now - this.usedAt < rateWindowMs) return false;
     return this.buckets.every(({ bucket }) => bucket.msUntilFull(now) <= 0);
   }
 
@@ -57,25 +53,17 @@ export class LimitScope {
     if (limits === this.#limits) return;
     this.#limits = limits;
     this.slots.limit = limits.concurrent ?? Infinity;
-    for (const rate of rates) {
-      const limit = limitOf(limits, rate);
+    for (const { rate, name, unit } of rateLimits) {
+      const setting = limits[`${name}PerMinute`];
+      const limit = Math.max(1, Math.round((setting ?? 0) * unit));
       const bucket = this.#buckets.get(rate);
-      if (limit === undefined) this.#buckets.delete(rate);
+      if (setting === undefined) this.#buckets.delete(rate);
       else if (!bucket)
         this.#buckets.set(rate, this.#counters.createRate(this.id, rate, limit, now));
       else if (bucket.limit !== limit) bucket.resize(limit, now);
     }
     this.buckets = Array.from(this.#buckets, ([rate, bucket]) => ({ rate, bucket }));
   }
-}
-
-function limitOf(limits: Limits, rate: Rate): number | undefined {
-  if (rate === "requests") return limits.requestsPerMinute;
-  if (rate === "tokens") return limits.tokensPerMinute;
-  if (rate === "images") return limits.imagesPerMinute;
-  const { megapixelsPerMinute } = limits;
-  if (megapixelsPerMinute === undefined) return undefined;
-  return Math.max(1, Math.round(megapixelsPerMinute * 1_000_000));
 }
 
 /** The most scopes of end users and tags in memory. */
@@ -122,7 +110,7 @@ export class Limiter {
     return !isOfEndUserOrTag(id) || this.#endUsersAndTags.has(id);
   }
 
-  /** The scopes among these ids that have limits. Throws GatewayError if too many end users and tags are active. */
+  /** The scopes of the ids that have limits. Throws GatewayError if too many end users and tags are active. */
   find(now: number, ...lists: readonly (readonly string[] | undefined)[]): LimitScope[] {
     const found: LimitScope[] = [];
     for (const list of lists) {

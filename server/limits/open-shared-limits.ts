@@ -8,7 +8,7 @@ import { toDollars } from "../lib/nano-dollars.ts";
 import { backgroundTimers, repeat } from "../lib/timers.ts";
 import { startFolderEpoch } from "../storage/files/folder-epoch.ts";
 import { type RedisConnection, RedisUnavailableError } from "../storage/redis/client.ts";
-import { leaseMs } from "../storage/redis/limits-demand.ts";
+import { leaseMs } from "../storage/redis/limits-scripts.ts";
 import { ReplicaRegistry } from "../storage/redis/replica-registry.ts";
 import { SharedLimits } from "../storage/redis/shared-limits.ts";
 import { SharedLimiter } from "./shared-limiter.ts";

@@ -1,37 +1,36 @@
 /** Rate limit errors, with the wait for `retry-after`, and the headers `x-ratelimit-*` in OpenAI's format. */
+import { type Rate, rateLimits } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LimitScope, Shortage } from "./limiter.ts";
-import type { Rate, RateCounter } from "./rate-limit-counters.ts";
+import type { RateCounter } from "./rate-limit-counters.ts";
 
 // OpenAI's wording: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):
 // Limit 1000000, Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and
 // `requests` for all other rates.
-const rateNames: Readonly<Record<Rate, string>> = {
-  requests: "requests per min (RPM)",
-  tokens: "tokens per min (TPM)",
-  images: "images per min (IPM)",
-  pixels: "megapixels per min",
-};
+const definitions = Object.fromEntries(rateLimits.map((each) => [each.rate, each])) as Record<
+  Rate,
+  (typeof rateLimits)[number]
+>;
 
-const million = 1_000_000;
-const formatCount = (rate: Rate, count: number): string =>
-  String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
+const formatCount = (count: number, unit: number): string =>
+  String(unit === 1 ? count : Math.round((count / unit) * 1000) / 1000);
 
 /** `owner`: the owner of the limit, for the message. */
 export function rateLimitExceeded(exceeded: Shortage, model: string, owner: string): GatewayError {
   const { rate, limit, used, requested, waitMs } = exceeded;
   const type = rate === "tokens" ? "tokens" : "requests";
-  const limitText = `${model}${owner} on ${rateNames[rate]}: Limit ${formatCount(rate, limit)}`;
+  const { text, unit } = definitions[rate];
+  const limitText = `${model}${owner} on ${text}: Limit ${formatCount(limit, unit)}`;
   if (waitMs === Infinity) {
     return new GatewayError(
       "larger_than_limit",
-      `Request too large for ${limitText}, Requested ${formatCount(rate, requested)}. The request must be made smaller in order to run successfully.`,
+      `Request too large for ${limitText}, Requested ${formatCount(requested, unit)}. The request must be made smaller in order to run successfully.`,
       { overrides: { type } },
     );
   }
   return new GatewayError(
     "rate_limited",
-    `Rate limit reached for ${limitText}, Used ${formatCount(rate, used)}, Requested ${formatCount(rate, requested)}. Please try again in ${duration(waitMs)}.`,
+    `Rate limit reached for ${limitText}, Used ${formatCount(used, unit)}, Requested ${formatCount(requested, unit)}. Please try again in ${duration(waitMs)}.`,
     { overrides: { type }, retryAfterMs: waitMs },
   );
 }
@@ -46,32 +45,14 @@ export function duration(ms: number): string {
   return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
 }
 
-const names = [
-  {
-    rate: "requests",
-    limit: "x-ratelimit-limit-requests",
-    remaining: "x-ratelimit-remaining-requests",
-    reset: "x-ratelimit-reset-requests",
-  },
-  {
-    rate: "tokens",
-    limit: "x-ratelimit-limit-tokens",
-    remaining: "x-ratelimit-remaining-tokens",
-    reset: "x-ratelimit-reset-tokens",
-  },
-  {
-    rate: "images",
-    limit: "x-ratelimit-limit-images",
-    remaining: "x-ratelimit-remaining-images",
-    reset: "x-ratelimit-reset-images",
-  },
-  {
-    rate: "pixels",
-    limit: "x-ratelimit-limit-megapixels",
-    remaining: "x-ratelimit-remaining-megapixels",
-    reset: "x-ratelimit-reset-megapixels",
-  },
-] as const satisfies readonly Readonly<Record<"rate" | "limit" | "remaining" | "reset", string>>[];
+/** Such as `x-ratelimit-limit-requests`, `x-ratelimit-remaining-requests` and `x-ratelimit-reset-requests`. */
+const headerNames = rateLimits.map(({ rate, name, unit }) => ({
+  rate,
+  unit,
+  limit: `x-ratelimit-limit-${name}`,
+  remaining: `x-ratelimit-remaining-${name}`,
+  reset: `x-ratelimit-reset-${name}`,
+}));
 
 /**
  * Reports the scope with the least remaining items for each rate. Writes into the given object: this runs for every
@@ -82,7 +63,7 @@ export function writeRateLimitHeaders(
   now: number,
   headers: Record<string, string>,
 ): void {
-  for (const { rate, limit, remaining, reset } of names) {
+  for (const { rate, unit, limit, remaining, reset } of headerNames) {
     let least = Infinity;
     let tightest: RateCounter | undefined;
     for (const scope of scopes) {
@@ -93,7 +74,6 @@ export function writeRateLimitHeaders(
       tightest = bucket;
     }
     if (!tightest) continue;
-    const unit = rate === "pixels" ? million : 1;
     headers[limit] = String(tightest.limit / unit);
     headers[remaining] = String(least / unit);
     headers[reset] = duration(tightest.msUntilFull(now));

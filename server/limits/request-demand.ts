@@ -2,6 +2,7 @@
  * The load of a request (inputs, tokens, bytes), and its demand on rate limits: estimated before the request is sent,
  * and actual after it has ended.
  */
+import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestUsage } from "../request/http-types.ts";
 import type {
@@ -26,6 +27,12 @@ const defaultPixels = 1024 * 1024;
  * limit.
  */
 const maxImages = 10;
+
+/** The smallest demand of any request. */
+export const minimumDemand: Readonly<Record<ModelKind, Demand>> = {
+  embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
+  image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
+};
 
 export type LimitedQuery = EmbeddingsQuery | GenerationQuery | ModerationQuery;
 

@@ -3,6 +3,7 @@
  * What requests release at their end is sent with the call of the next request, or shortly afterwards, without a wait.
  * Slots and reservations are renewed while their requests run.
  */
+import type { Rate } from "../../contract/limits-and-budgets.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
 import type {
@@ -14,9 +15,9 @@ import type {
   LimitsReply,
   OpenEntry,
   RateDemand,
+  SharedLimits,
   SlotEntry,
-} from "../storage/redis/limits-demand.ts";
-import type { SharedLimits } from "../storage/redis/shared-limits.ts";
+} from "../storage/redis/shared-limits.ts";
 import {
   BudgetReports,
   pagesOf,
@@ -25,8 +26,8 @@ import {
 } from "./budget-reports.ts";
 import type { ConcurrencySlots, SlotLease } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
-import type { Demand, Rate } from "./rate-limit-counters.ts";
-import { isSharedLimit, SharedRateCounter, type SharedSlots } from "./shared-counters.ts";
+import { type Demand, SharedRateCounter } from "./rate-limit-counters.ts";
+import { isSharedLimit, type SharedSlots } from "./shared-slots.ts";
 
 interface SharedLimiterOptions {
   readonly limits: Pick<SharedLimits, "take" | "update">;
@@ -132,7 +133,6 @@ export class SharedLimiter {
    * if a budget is too small.
    */
   async take({ scopes, demand, lease, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
-    const { replica } = this.#options;
     const at = this.clock();
     const id = lease?.id ?? this.newId();
     const rates = sharedRates(scopes);
@@ -141,7 +141,6 @@ export class SharedLimiter {
     const demands = budgets?.demands() ?? [];
     const reply = await this.#take({
       id,
-      replica,
       rates: rates.map(({ rate, counter }) => counter.demand(demand[rate], at)),
       slots: slots.map((each) => each.demand(at)),
       budgets: demands,
@@ -165,17 +164,13 @@ export class SharedLimiter {
 
   /** Reads the state of limits, for display or for a choice. */
   async read(scopes: readonly LimitScope[], ...more: readonly ConcurrencySlots[]): Promise<void> {
-    const { replica } = this.#options;
     const at = this.clock();
     const rates = sharedRates(scopes);
     const slots = sharedSlots([...scopes.map((scope) => scope.slots), ...more]);
     if (!this.isReachable || rates.length + slots.length === 0) return;
     const reply = await this.#take({
-      id: "",
-      replica,
       rates: rates.map(({ counter }) => counter.demand(0, at)),
       slots: slots.map(({ name, limit }) => ({ name, limit, waitedMs: 0 })),
-      budgets: [],
     });
     if (!reply) return;
     for (const [i, { counter }] of rates.entries()) counter.accept(reply.missing[i] ?? 0, at);
@@ -185,15 +180,7 @@ export class SharedLimiter {
   /** Reads budgets, for display. Undefined: there was no reply. */
   async readBudgets(demands: readonly BudgetDemand[]): Promise<readonly BudgetState[] | undefined> {
     if (!this.isReachable || demands.length === 0) return undefined;
-    const { replica } = this.#options;
-    const reply = await this.#take({
-      id: "",
-      replica,
-      rates: [],
-      slots: [],
-      budgets: demands,
-    });
-    return reply?.budgets;
+    return (await this.#take({ budgets: demands }))?.budgets;
   }
 
   settleRate(rate: RateDemand): void {
@@ -239,11 +226,6 @@ export class SharedLimiter {
   /** The entries of these slots are renewed while requests use them. */
   renewInUse(slots: SharedSlots): void {
     this.#slotsInUse.set(slots.name, slots);
-  }
-
-  /** The number of concurrency limits whose slots are in use. */
-  get limitsInUse(): number {
-    return this.#slotsInUse.size;
   }
 
   /** The shared limits are reachable again. */
@@ -308,11 +290,14 @@ export class SharedLimiter {
     if (pending) for (const update of pagesOf(pending)) this.#update(update);
   }
 
-  async #take(call: LimitsDemand): Promise<LimitsReply | undefined> {
+  /** Without an id, the state is only read. */
+  async #take(demand: Partial<LimitsDemand>): Promise<LimitsReply | undefined> {
     if (this.#reports.pending > takeAlong) this.#flush();
     const update = this.#takePending();
     const sentAt = this.clock();
-    const taking = this.#options.limits.take(call, update);
+    const { limits, replica } = this.#options;
+    const call = { id: "", replica, rates: [], slots: [], budgets: [], ...demand };
+    const taking = limits.take(call, update);
     const reply = await taking.catch((error) => this.#fail(error));
     if (!reply) return undefined;
     if (update) this.#reports.confirm(update.budgets, sentAt);

@@ -3,8 +3,9 @@
  * so that rounding neither loses nor gains anything: a part is 1/60,000 of an item, so a limit of N items per minute
  * refills N parts per millisecond.
  */
+import { rateWindowMs } from "../../contract/limits-and-budgets.ts";
 
-export const partsPerItem = 60_000;
+const partsPerItem = rateWindowMs;
 
 export class TokenBucket {
   #limit: number;

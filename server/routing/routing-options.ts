@@ -7,8 +7,7 @@ import type { ModelKind } from "../../contract/model-kinds.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { ConcurrencySlots, SlotLease } from "../limits/concurrency-slots.ts";
 import { shortage } from "../limits/limiter.ts";
-import type { Demand } from "../limits/rate-limit-counters.ts";
-import type { LimitedQuery } from "../limits/request-demand.ts";
+import { type LimitedQuery, minimumDemand } from "../limits/request-demand.ts";
 import type { ChargeAttempt } from "../request/charge-attempt.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { estimateMixedCost } from "../upstream/catalog/prices/mixed-cost.ts";
@@ -49,12 +48,6 @@ export interface RouteRequestOptions<Q, A> {
    */
   readonly checkHealth?: (target: Target) => Promise<boolean>;
 }
-
-/** The smallest demand of any request. */
-const minimumDemand: Readonly<Record<ModelKind, Demand>> = {
-  embedding: { requests: 1, tokens: 1, images: 0, pixels: 0 },
-  image: { requests: 1, tokens: 1, images: 1, pixels: 1 },
-};
 
 /** Which targets are at a rate limit, and which have no free slot. `clock`: milliseconds, monotonic. */
 export const targetCapacity = (

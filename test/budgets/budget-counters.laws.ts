@@ -6,7 +6,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { noDemand } from "../../server/limits/limiter.ts";
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
-import type { BudgetDemand, BudgetState } from "../../server/storage/redis/limits-demand.ts";
+import type { BudgetDemand, BudgetState } from "../../server/storage/redis/shared-limits.ts";
 import { budgeted, noon } from "./budgets-fixture.ts";
 
 const noLimits = { scopes: [], demand: noDemand };

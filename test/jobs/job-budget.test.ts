@@ -7,7 +7,7 @@ import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import { noDemand } from "../../server/limits/limiter.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
+import { leaseMs } from "../../server/storage/redis/limits-scripts.ts";
 import type { ReservedRange } from "../../server/storage/sql/stored-job.ts";
 import { budgeted, certain, createTestBudgets, noon, refusal } from "../budgets/budgets-fixture.ts";
 import { beforeAllWith } from "../programs.ts";

@@ -3,11 +3,11 @@ import { afterAll, expect } from "bun:test";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { type ConcurrencySlots, SlotLease } from "../../server/limits/concurrency-slots.ts";
 import { LimitScope, noDemand, take } from "../../server/limits/limiter.ts";
-import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
+import { sharedRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
+import { leaseMs } from "../../server/storage/redis/limits-scripts.ts";
 import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
 import { budgeted, certain, noon, withRow } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -362,10 +362,10 @@ testWithRedis("a replica forgets the slots of keys that have no requests any mor
   const lease = await acquire(replica, slots);
   expect(await acquire(replica, slots)).toBeUndefined();
   replica.limiter.renew();
-  expect(replica.limiter.limitsInUse).toBe(1);
+  expect(replica.limiter.leases).toBe(1);
   lease?.release();
   replica.limiter.renew();
-  expect(replica.limiter.limitsInUse).toBe(0);
+  expect(replica.limiter.leases).toBe(0);
 });
 
 testWithRedis("a replica with all slots leaves other replicas their share", async () => {

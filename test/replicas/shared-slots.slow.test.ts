@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
-import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
+import { sharedRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { readSettings } from "../../server/settings.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { leaseMs } from "../../server/storage/redis/limits-demand.ts";
+import { leaseMs } from "../../server/storage/redis/limits-scripts.ts";
 import { budgeted, noon, withRow } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { bearer, embeddingModel } from "../http/gateway-fixture.ts";

@@ -4,7 +4,7 @@
  */
 import type { Limits } from "../../contract/limits-and-budgets.ts";
 import { Admission } from "../../server/limits/admission.ts";
-import { sharedRateLimitCounters } from "../../server/limits/shared-counters.ts";
+import { sharedRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { Caller, PermittedModel } from "../../server/request/caller.ts";
 import type { RedisConnection } from "../../server/storage/redis/client.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";

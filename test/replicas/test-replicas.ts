@@ -6,7 +6,7 @@ import { Spend } from "../../server/ledger/spend.ts";
 import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import { type RedisConnection, RedisUnavailableError } from "../../server/storage/redis/client.ts";
-import type { LimitsUpdate } from "../../server/storage/redis/limits-demand.ts";
+import type { LimitsUpdate } from "../../server/storage/redis/shared-limits.ts";
 import { SharedLimits } from "../../server/storage/redis/shared-limits.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 

@@ -1,12 +1,16 @@
 /** The columns of a CSV of API keys, which `vexel export` writes and `vexel import csv` reads. */
 
-export const limitColumns = {
-  requests_per_minute: "requestsPerMinute",
-  tokens_per_minute: "tokensPerMinute",
-  images_per_minute: "imagesPerMinute",
-  megapixels_per_minute: "megapixelsPerMinute",
+import { type Limits, type RateName, rateLimits } from "../../../contract/limits-and-budgets.ts";
+
+type LimitColumn = `${RateName}_per_minute` | "concurrent";
+
+/** The limit in each of these columns. */
+export const limitColumns: Readonly<Record<LimitColumn, keyof Limits>> = {
+  ...(Object.fromEntries(
+    rateLimits.map(({ name }) => [`${name}_per_minute`, `${name}PerMinute`]),
+  ) as Record<`${RateName}_per_minute`, keyof Limits>),
   concurrent: "concurrent",
-} as const;
+};
 
 export const budgetColumns = {
   budget_day: "day",
@@ -19,7 +23,7 @@ export const csvColumns = [
   "key",
   "project",
   "models",
-  ...(Object.keys(limitColumns) as (keyof typeof limitColumns)[]),
+  ...(Object.keys(limitColumns) as LimitColumn[]),
   ...(Object.keys(budgetColumns) as (keyof typeof budgetColumns)[]),
   "unknown_price",
   "expires",

@@ -1,16 +1,10 @@
 /** The fields of limits and budgets, which keys, projects, models and upstreams share. */
 import type { ApiKey, BudgetValue } from "../../../contract/admin.ts";
+import { limitNames } from "../../../contract/limits-and-budgets.ts";
 import { useT } from "../i18n/messages.ts";
 import { NumberField } from "./form-fields.tsx";
 import { SelectField } from "./select-field.tsx";
 
-export const limitNames = [
-  "requestsPerMinute",
-  "tokensPerMinute",
-  "imagesPerMinute",
-  "megapixelsPerMinute",
-  "concurrent",
-] as const;
 export const budgetNames = ["day", "month", "total"] as const;
 
 /** The values of BudgetFields. A budget without amounts is none, so the default of `unknownPrice` is absent. */

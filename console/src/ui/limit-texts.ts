@@ -1,8 +1,9 @@
 /** Limits and budgets in short, for lists: such as `600 rpm` and `$25.00/mo`. */
 import type { BudgetValue, LimitsValue } from "../../../contract/admin.ts";
+import { limitNames } from "../../../contract/limits-and-budgets.ts";
 import type { Translate } from "../i18n/messages.ts";
 import { count, dollars } from "../lib/format.ts";
-import { budgetNames, limitNames } from "./limit-fields.tsx";
+import { budgetNames } from "./limit-fields.tsx";
 
 interface Limited {
   readonly limits?: LimitsValue | null;

@@ -1,6 +1,11 @@
 /** Budgets and limits of keys, projects, models, end users and tags, with their use. */
 import type { ShownBudget, ShownLimit } from "../../../contract/admin.ts";
-import { type Budget, endUserOrTagId, type Limits } from "../../../contract/limits-and-budgets.ts";
+import {
+  type Budget,
+  endUserOrTagId,
+  type Limits,
+  rateLimits,
+} from "../../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../../budgets/budgets.ts";
 import type { BudgetStatus } from "../../budgets/over-budget.ts";
 import { limitedEndUser, limitedTag } from "../../config/build/end-user-and-tag-limits.ts";
@@ -8,7 +13,6 @@ import { keyScope, modelScope, projectScope } from "../../config/build/limits-an
 import type { Snapshot } from "../../config/snapshot.ts";
 import { roundDollars } from "../../lib/nano-dollars.ts";
 import type { LimitScope } from "../../limits/limiter.ts";
-import type { Rate } from "../../limits/rate-limit-counters.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 
@@ -124,13 +128,6 @@ export function* limitOwners(snapshot: Snapshot, actor: Actor): Generator<LimitO
   }
 }
 
-const rateNames = [
-  ["requests", "requestsPerMinute", 1],
-  ["tokens", "tokensPerMinute", 1],
-  ["images", "imagesPerMinute", 1],
-  ["pixels", "megapixelsPerMinute", 1_000_000],
-] as const satisfies readonly (readonly [Rate, keyof Limits, number])[];
-
 /** `clock`: milliseconds, monotonic. `now`: Unix milliseconds. */
 export async function showLimits(
   owner: LimitOwnerEntry,
@@ -139,9 +136,9 @@ export async function showLimits(
   const { limits } = owner;
   const used = await admission.shownScope(owner.scopeId);
   const [clockMs, at] = [clock(), now()];
-  const shown = rateNames.flatMap(([rate, name, unit]): ShownLimit[] => {
-    const limit = limits[name];
-    return limit === undefined ? [] : [showRate(owner, { rate, limit, unit, used, clockMs, at })];
+  const shown = rateLimits.flatMap((definition): ShownLimit[] => {
+    const limit = limits[`${definition.name}PerMinute`];
+    return limit === undefined ? [] : [showRate(owner, { definition, limit, used, clockMs, at })];
   });
   if (limits.concurrent === undefined) return shown;
   const inFlight = used?.slots.totalInFlight ?? 0;
@@ -158,10 +155,8 @@ export async function showLimits(
 }
 
 interface RateUse {
-  readonly rate: Rate;
+  readonly definition: (typeof rateLimits)[number];
   readonly limit: number;
-  /** Pixels are shown as megapixels. */
-  readonly unit: number;
   readonly used: LimitScope | undefined;
   readonly clockMs: number;
   readonly at: number;
@@ -169,14 +164,14 @@ interface RateUse {
 
 function showRate(
   owner: LimitOwnerEntry,
-  { rate, limit, unit, used, clockMs, at }: RateUse,
+  { definition: { rate, name, unit }, limit, used, clockMs, at }: RateUse,
 ): ShownLimit {
   const bucket = used?.bucket(rate);
   const left = bucket ? bucket.remaining(clockMs) / unit : limit;
   const fullInMs = bucket?.msUntilFull(clockMs) ?? 0;
   return {
     ...members(owner),
-    rate: rate === "pixels" ? "megapixels" : rate,
+    rate: name,
     limit,
     used: Math.max(0, limit - left),
     left,

@@ -14,13 +14,21 @@
  * - Renewal of a data folder: a string `EPOCH NUMBER`, its latest complete one. Ended amounts of an earlier epoch count no
  *   more; and a replica whose renewal is missing knows that Redis has lost data.
  */
+import { rateWindowMs } from "../../../contract/limits-and-budgets.ts";
 import { redisScript } from "./client.ts";
-import { leaseMs } from "./limits-demand.ts";
+
+/**
+ * The slots and reservations of a replica that died return after this time. It is shorter than the queue timeout of
+ * embeddings, so that a request that waits for these slots is served.
+ */
+export const leaseMs = 3000;
 
 /** A replica that waits looks again after 50 to 100 ms. One that has not looked for this long does not wait any more. */
 const waitingGoneMs = 150;
 /** A bucket that is full is kept this long: a request that ends later than it must not find it lost. */
-const keepBucketMs = 60_000;
+const fullBucketMs = rateWindowMs;
+/** The parts of an item: a limit of N items per minute refills N parts per millisecond. */
+const parts = rateWindowMs;
 /** The ended amount of a replica without news is forgotten after this time. */
 export const forgetEndedMs = 86_400_000;
 /** Also if it stays the same, the time of an ended amount is news this often. */
@@ -58,9 +66,9 @@ local function readBucket()
 end
 
 local function takeFromBucket(bucket)
-  bucket.missing = math.max(0, bucket.missing + bucket.count * 60000)
+  bucket.missing = math.max(0, bucket.missing + bucket.count * ${parts})
   redis.call('SET', bucket.key, text(bucket.missing) .. ' ' .. text(now) .. ' ' .. text(bucket.limit),
-    'PX', text(math.ceil(bucket.missing / bucket.limit) + ${keepBucketMs}))
+    'PX', text(math.ceil(bucket.missing / bucket.limit) + ${fullBucketMs}))
 end
 
 local folder, epoch, number = nextText(), nextNumber(), nextNumber()
@@ -203,7 +211,7 @@ local outcome = taken
 local buckets = {}
 for i = 1, rateCount do
   local bucket = readBucket()
-  if bucket.count > 0 and bucket.count * 60000 > bucket.limit * 60000 - bucket.missing then outcome = rateExceeded end
+  if bucket.count > 0 and bucket.count * ${parts} > bucket.limit * ${parts} - bucket.missing then outcome = rateExceeded end
   buckets[i] = bucket
 end
 

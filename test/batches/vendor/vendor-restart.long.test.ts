@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { leaseMs } from "../../../server/storage/redis/limits-demand.ts";
+import { leaseMs } from "../../../server/storage/redis/limits-scripts.ts";
 import { startFakeS3 } from "../../fake-s3.ts";
 import type { FakeVendor } from "../../fake-upstream/batches/fake-batches.ts";
 import { type GatewayProcess, startProcess, temporaryFolder, testKey } from "../../harness.ts";

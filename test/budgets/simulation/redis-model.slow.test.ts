@@ -2,8 +2,8 @@
 import { afterAll, expect } from "bun:test";
 import { randomUUID } from "node:crypto";
 import { RedisConnection } from "../../../server/storage/redis/client.ts";
-import { type LimitsReply, leaseMs } from "../../../server/storage/redis/limits-demand.ts";
-import { forgetEndedMs } from "../../../server/storage/redis/limits-scripts.ts";
+import { forgetEndedMs, leaseMs } from "../../../server/storage/redis/limits-scripts.ts";
+import type { LimitsReply } from "../../../server/storage/redis/shared-limits.ts";
 import { SharedLimits } from "../../../server/storage/redis/shared-limits.ts";
 import { scaled } from "../../depth.ts";
 import { randomFrom } from "../../fuzz/routing-simulation.ts";

@@ -3,17 +3,20 @@
  * `redis-model.slow.test.ts` holds it to the scripts.
  */
 import {
-  type BudgetDemand,
-  type BudgetState,
-  type BudgetView,
-  type ForgottenAmount,
-  type LimitsDemand,
-  type LimitsReply,
-  type LimitsUpdate,
+  forgetEndedMs,
   leaseMs,
-  type OpenEntry,
-} from "../../../server/storage/redis/limits-demand.ts";
-import { forgetEndedMs, refreshEndedMs } from "../../../server/storage/redis/limits-scripts.ts";
+  refreshEndedMs,
+} from "../../../server/storage/redis/limits-scripts.ts";
+import type {
+  BudgetDemand,
+  BudgetState,
+  BudgetView,
+  ForgottenAmount,
+  LimitsDemand,
+  LimitsReply,
+  LimitsUpdate,
+  OpenEntry,
+} from "../../../server/storage/redis/shared-limits.ts";
 
 /** Who sends a call: the data folder, its epoch, and the number of the call. */
 export interface Sender {

@@ -16,7 +16,7 @@ import type { Caller, PermittedModel } from "../../../server/request/caller.ts";
 import { RequestRecord } from "../../../server/request/request-record.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import type { SpendKey, SpentSum } from "../../../server/storage/ports/ledger-store.ts";
-import type { LimitsDemand, LimitsUpdate } from "../../../server/storage/redis/limits-demand.ts";
+import type { LimitsDemand, LimitsUpdate } from "../../../server/storage/redis/shared-limits.ts";
 import { nanosOf, spendKey, spendKeysOf } from "../../../server/storage/sql/spend-tally.ts";
 import type { Target } from "../../../server/upstream/contract.ts";
 import { randomFrom, VirtualTime } from "../../fuzz/routing-simulation.ts";

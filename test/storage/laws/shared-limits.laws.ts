@@ -1,15 +1,14 @@
 /** Laws (contract tests) of `SharedLimits`. */
 import { describe, expect } from "bun:test";
-import {
-  type BudgetChange,
-  type BudgetDemand,
-  type LimitsDemand,
-  type LimitsUpdate,
-  leaseMs,
-  type RateDemand,
-} from "../../../server/storage/redis/limits-demand.ts";
-import { forgetEndedMs } from "../../../server/storage/redis/limits-scripts.ts";
-import type { SharedLimits } from "../../../server/storage/redis/shared-limits.ts";
+import { forgetEndedMs, leaseMs } from "../../../server/storage/redis/limits-scripts.ts";
+import type {
+  BudgetChange,
+  BudgetDemand,
+  LimitsDemand,
+  LimitsUpdate,
+  RateDemand,
+  SharedLimits,
+} from "../../../server/storage/redis/shared-limits.ts";
 import { type Implementation, lawsOf } from "./backend.ts";
 
 export interface LimitsReplica {

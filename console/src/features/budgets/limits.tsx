@@ -15,6 +15,9 @@ import { UsedBar } from "./used-bar.tsx";
 const scopeName = (scope: ShownLimit["scope"], t: Translate): string =>
   scope === "model" ? t("limits.scope.model") : t(`budgets.scope.${scope}`);
 
+const limitName = (rate: ShownLimit["rate"], t: Translate): string =>
+  t(rate === "concurrent" ? "limits.concurrent" : `limits.${rate}PerMinute`);
+
 interface LimitsProps {
   readonly filter: Query;
   readonly isFiltered: boolean;
@@ -44,14 +47,14 @@ export function Limits({ filter, isFiltered }: LimitsProps) {
               </span>
             ),
           },
-          { key: "rate", header: t("limits.rate"), cell: ({ rate }) => t(`limits.rate.${rate}`) },
+          { key: "rate", header: t("limits.rate"), cell: ({ rate }) => limitName(rate, t) },
           {
             key: "used",
             header: t("limits.used"),
             sortBy: ({ used, limit }) => used / limit,
             cell: ({ name, rate, used, limit }) => (
               <UsedBar
-                label={`${name} ${t(`limits.rate.${rate}`)}`}
+                label={`${name} ${limitName(rate, t)}`}
                 used={used}
                 limit={limit}
                 format={count}

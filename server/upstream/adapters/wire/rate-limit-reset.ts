@@ -1,4 +1,5 @@
 /** When an exhausted rate limit resets, for upstreams that report it without `retry-after`. */
+import { rateLimits, rateWindowMs } from "../../../../contract/limits-and-budgets.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 
 /**
@@ -6,13 +7,13 @@ import type { UpstreamResponse } from "../../adapter.ts";
  * 6m0s`, the same for tokens and images; Azure writes whole seconds (openai/openai-dotnet#838). A Vexel gateway sends
  * the headers for megapixels as well.
  */
-const limits = ["-requests", "-tokens", "-images", "-megapixels", ""];
+const limits = [...rateLimits.map(({ name }) => `-${name}`), ""];
 
 /**
  * The longest wait. A reset is the time until the limit is fully restored, and a part of the limit is restored sooner
  * (community.openai.com/t/1268905).
  */
-const longestMs = 60_000;
+const longestMs = rateWindowMs;
 
 export function rateLimitResetMs(headers: UpstreamResponse["headers"]): number | undefined {
   const waits = limits.flatMap((limit) => {

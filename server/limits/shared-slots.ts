@@ -1,100 +1,21 @@
 /**
- * The counters of limits that replicas share, as one replica knows them: the state of the last reply. Decisions are made
- * in `SharedLimits`. While it is unreachable, each replica applies its share of a limit, at least 1: the limits do not
- * fail open. When it is reachable again, its counters apply as they are: what replicas admitted meanwhile is not added.
+ * Concurrency slots that replicas share, as one replica knows them: the state of the last reply. Redis decides. While it
+ * is unreachable, each replica applies its share of the limit, at least 1: limits do not fail open. When it is reachable
+ * again, the slots in use are entered with the next renewal.
  */
-import type {
-  RateDemand,
-  SlotDemand,
-  SlotEntry,
-  SlotState,
-} from "../storage/redis/limits-demand.ts";
+import type { SlotDemand, SlotEntry, SlotState } from "../storage/redis/shared-limits.ts";
 import { type ConcurrencySlots, MeanHeldTime, type SlotLease } from "./concurrency-slots.ts";
-import type { RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
-import { TokenBucket } from "./token-bucket.ts";
 
-/** What the counters need of `SharedLimiter`. */
-interface CallsOfCounters {
+/** What the slots need of `SharedLimiter`. */
+export interface SharedSlotCalls {
   /** False: each replica applies its share. */
   readonly isReachable: boolean;
   readonly replicas: number;
   clock(): number;
   random(): number;
-  settleRate(rate: RateDemand): void;
   releaseSlot(slot: SlotEntry, isScarce: boolean): void;
   renewInUse(slots: SharedSlots): void;
   read(scopes: readonly [], slots: SharedSlots): Promise<void>;
-}
-
-export const sharedRateLimitCounters = (shared: CallsOfCounters): RateLimitCounters => ({
-  createRate: (scope, rate, limit, now) =>
-    new SharedRateCounter(shared, `${scope}:${rate}`, limit, now),
-  createSlots: (scope) => new SharedSlots(shared, scope),
-});
-
-export class SharedRateCounter implements RateCounter {
-  readonly #limiter: CallsOfCounters;
-  readonly #name: string;
-  /** As of the last reply, and what this replica has taken since then while the shared limits were unreachable. */
-  readonly #bucket: TokenBucket;
-
-  constructor(limiter: CallsOfCounters, name: string, limit: number, now: number) {
-    this.#limiter = limiter;
-    this.#name = name;
-    this.#bucket = new TokenBucket(limit, now);
-  }
-
-  get limit(): number {
-    return this.#bucket.limit;
-  }
-
-  remaining(now: number): number {
-    return Math.floor(this.#bucket.remaining(now) / this.#assumedReplicas);
-  }
-
-  waitMs(count: number, now: number): number {
-    if (count > this.limit) return Number.POSITIVE_INFINITY;
-    // A request that exceeds the share but not the whole limit waits for a full bucket, and overdraws it.
-    return this.#bucket.waitMs(Math.min(count * this.#assumedReplicas, this.limit), now);
-  }
-
-  msUntilFull(now: number): number {
-    return this.#bucket.msUntilFull(now);
-  }
-
-  take(count: number, now: number): void {
-    if (count === 0) return;
-    if (this.#limiter.isReachable) this.#limiter.settleRate(this.demand(count, now));
-    this.#bucket.take(count * this.#assumedReplicas, now);
-  }
-
-  refund(count: number, now: number): void {
-    if (this.#limiter.isReachable) this.#limiter.settleRate(this.demand(-count, now));
-    this.#bucket.refund(count * this.#assumedReplicas, now);
-  }
-
-  resize(limit: number, now: number): void {
-    this.#bucket.resize(limit, now);
-  }
-
-  /** To take, or to settle, `count` items. */
-  demand(count: number, now: number): RateDemand {
-    const missing = this.#bucket.missing(now);
-    return { name: this.#name, limit: this.limit, count, missing };
-  }
-
-  /** The state in a reply, in missing parts. `now`: when the call was sent. */
-  accept(missing: number, now: number): void {
-    this.#bucket.setMissing(missing, now);
-  }
-
-  /**
-   * While the shared limits are unreachable, each request counts as if every replica had admitted one: this replica
-   * admits its share of the limit.
-   */
-  get #assumedReplicas(): number {
-    return this.#limiter.isReachable ? 1 : this.#limiter.replicas;
-  }
 }
 
 /** Slots with a limit that replicas share. */
@@ -119,7 +40,7 @@ const staleMs = 500;
 export class SharedSlots implements ConcurrencySlots {
   readonly name: string;
   waiting = 0;
-  readonly #limiter: CallsOfCounters;
+  readonly #limiter: SharedSlotCalls;
   readonly #leases = new Set<SlotLease>();
   readonly #heldTime = new MeanHeldTime();
   #limit = Number.POSITIVE_INFINITY;
@@ -135,7 +56,7 @@ export class SharedSlots implements ConcurrencySlots {
   #waitingSince = 0;
   #turnEndsAt: number | undefined;
 
-  constructor(limiter: CallsOfCounters, name: string) {
+  constructor(limiter: SharedSlotCalls, name: string) {
     this.#limiter = limiter;
     this.name = name;
   }
