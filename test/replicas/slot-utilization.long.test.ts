@@ -1,10 +1,12 @@
 /** Three gateways that share a concurrency limit use it as one gateway with a limit of its own does, in real time. */
 import { afterAll, expect } from "bun:test";
+import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 import { embeddingModel } from "../http/gateway-fixture.ts";
 import { beforeAllWith } from "../programs.ts";
 import { type RedisServer, startRedis, testWithRedis } from "../storage/redis-server.ts";
+import { simulateSlots } from "./slots-simulation.ts";
 import { startGateways } from "./test-gateways.ts";
 
 const fake = startFake();
@@ -68,6 +70,28 @@ async function compare(concurrent: number, requestMs: number, seconds: number) {
   const { served, longestWaitMs } = await load([0, 1, 2].map(gateways.at), requestMs, seconds);
   return { share: served / reference.served, longestWaitMs };
 }
+
+testWithRedis(
+  "every limit is used, and gives each of ten replicas a slot within two seconds",
+  async () => {
+    const redis = new RedisConnection({ url: server.url, timeoutMs: 60_000 });
+    await redis.attempted();
+    const cases = [1, 2, 3, 4, 5, 7, 10, 15, 30].flatMap((concurrent) =>
+      [2, 3, 5, 10].map((replicas) => ({
+        concurrent,
+        clients: new Array<number>(replicas).fill(Math.ceil((2 * concurrent) / replicas) + 1),
+      })),
+    );
+    const results = await simulateSlots(redis, cases, 10);
+    for (const [at, { concurrent, clients }] of cases.entries()) {
+      const name = `${concurrent} slots, ${clients.length} replicas`;
+      expect(results[at]?.utilization, name).toBeGreaterThanOrEqual(0.6);
+      expect(results[at]?.longestWaitMs, name).toBeLessThanOrEqual(2000);
+    }
+    redis.close();
+  },
+  600_000,
+);
 
 for (const concurrent of [1, 2]) {
   testWithRedis(
