@@ -222,7 +222,7 @@ test("a configuration after any changes is the one that a start composes, in SQL
         await store.close();
       }
     }),
-    tries(400),
+    tries(200),
   );
 });
 
