@@ -49,7 +49,7 @@ export function UserForm({ user, onSaved }: UserFormProps) {
         label={t("users.role")}
         options={roles.map((each) => ({ value: each, label: t(`role.${each}`) }))}
       />
-      {!can(role, "administer") && (
+      {!can(role ?? "developer", "administer") && (
         <>
           {!seesAll && (
             <MultiComboboxField
