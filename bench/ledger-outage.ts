@@ -17,7 +17,9 @@ import { rssMegabytes } from "./proc.ts";
 
 const rowCount = Number(process.argv[2] ?? 1_800_000);
 /** Requests that end in one turn, and the pause after it: about 20 times as fast as the hour. */
-const [turnRows, pauseMs] = [50, 4] as const;
+const [turnRows, pauseMs] = [200, 16] as const;
+/** Before the outage, for a comparison. */
+const beforeRows = Math.min(50_000, rowCount / 10);
 
 using folder = temporaryFolder();
 const server = await sharedPostgres();
@@ -94,14 +96,14 @@ async function drained(): Promise<void> {
   }
 }
 
-await feed(50_000);
+await feed(beforeRows);
 await drained();
 const before = megabytes();
 [steps, peak] = [[], 0];
 let from = clock();
-await feed(50_000);
+await feed(beforeRows);
 await drained();
-report("with PostgreSQL", 50_000, clock() - from, before);
+report("with PostgreSQL", beforeRows, clock() - from, before);
 
 // Nothing listens there.
 address.switchTo(9);
@@ -119,7 +121,7 @@ const [stored] = await server.execute<{ rows: string }>(
   databaseName(url.href),
   "SELECT count(*) AS rows FROM vexel.ledger",
 );
-console.log(`rows stored: ${stored?.rows}, expected: ${rowCount + 100_000}`);
+console.log(`rows stored: ${stored?.rows}, expected: ${rowCount + 2 * beforeRows}`);
 await resources.disposeAsync();
 await shared.close();
 address.close();
