@@ -8,9 +8,9 @@ export interface Scenario {
   /** Each `{n}` is replaced by another number in each request, always with the same number of digits. */
   readonly body: string;
   readonly connections: number;
-  /** The same requests are repeated after this many. Absent: `{n}` never repeats. */
+  /** The same requests are repeated after this many. If absent, `{n}` never repeats. */
   readonly cycle?: number;
-  /** Absent: the key without limits. */
+  /** If absent, the key without limits. */
   readonly key?: string;
   /** In place of `body`: a form that is the same in each request. */
   readonly form?: () => { readonly contentType: string; readonly bytes: Buffer };

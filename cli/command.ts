@@ -103,7 +103,7 @@ export function unknownAction(
 }
 
 /**
- * The argument or the variable that names the configuration file. Undefined: the path is the default. `argument`: the
+ * The argument or the variable that names the configuration file. Undefined if the path is the default. `argument`: the
  * name of the command's option for it (empty: an argument without a name), and `given` its value.
  */
 export function configNamedBy(argument: string, given: string | undefined): string | undefined {

@@ -80,7 +80,7 @@ const print = writeError;
 const priceFor = async ({ price, model, baseUrl }: EmbedOptions): Promise<ModelPrice> =>
   price === undefined ? priceOf(model, baseUrl) : { dollars: price, isListed: false };
 
-/** Null: standard input can be read only once. */
+/** Null if standard input can be read only once. */
 async function inspectAndWarn(options: EmbedOptions): Promise<Inspection | null> {
   if (options.input === "-") return null;
   const found = await inspect(options);

@@ -127,7 +127,7 @@ export interface JobEvent {
   readonly owner: string;
   /** The id of the job. */
   readonly id: string;
-  /** The webhook endpoint that the job names. Absent: all endpoints of the owner that subscribe to the type. */
+  /** The webhook endpoint that the job names. The default is all endpoints of the owner that subscribe to the type. */
   readonly webhook?: string;
 }
 

@@ -22,7 +22,8 @@ export type Rate = (typeof rateLimits)[number]["rate"];
 export type RateName = (typeof rateLimits)[number]["name"];
 
 /**
- * Rate limits per minute, and `concurrent`, the limit of requests in flight at the same time: of an API key, a project, a
+ * Rate limits per minute, and `concurrent`, the limit of requests in flight at the same time: of an API key, a
+ * project, a
  * model, an upstream or a target.
  */
 export type Limits = Readonly<Partial<Record<`${RateName}PerMinute` | "concurrent", number>>>;
@@ -82,7 +83,7 @@ export const isEndUserOrTag = ({ scope }: Pick<BudgetOwner, "scope">): boolean =
 export const endUserOrTagId = (project: string, name: string): string =>
   `${project}${separator}${name}`;
 
-/** The end user and the tags that a request is charged to, for the ledger row of their request. Null: none. */
+/** The end user and the tags that a request is charged to, for the ledger row of their request. */
 export function endUsersAndTagsText(owners: readonly BudgetedOwner[] | undefined): string | null {
   const names = owners?.filter(isEndUserOrTag).map(({ scope, name }) => `${scope}=${name}`) ?? [];
   return names.length === 0 ? null : names.join(separator);

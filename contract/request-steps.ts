@@ -48,7 +48,7 @@ export const stepText = ([code, values]: Step): string => {
   return stepTexts[code].replaceAll(placeholder, (_, name: string) => String(given[name]));
 };
 
-/** What a value looks like. Absent: an error kind. */
+/** What a value looks like. The default is an error kind. */
 const shapes: Readonly<Record<string, string>> = {
   target: ".+?",
   parameter: ".+",
@@ -68,7 +68,7 @@ const patterns = Object.entries(stepTexts).map(
     ] as const,
 );
 
-/** Undefined: it is not the text of a step, such as that of an earlier version. */
+/** Undefined if it is not the text of a step, such as that of an earlier version. */
 export function readStep(
   text: string,
 ): { readonly code: StepCode; readonly values: Readonly<Record<string, string>> } | undefined {

@@ -20,34 +20,34 @@ import type { AdminOptions } from "./wiring/admin.ts";
 export interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  /** Calls the listener after each reload. Absent: the configuration is not reloaded. */
+  /** Calls the listener after each reload. If absent, the configuration is not reloaded. */
   readonly onReload?: (listener: () => void) => void;
   /** Why the configuration file was not applied. Undefined, or absent: the file is in force. */
   readonly fileProblem?: () => string | undefined;
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly log: Log;
-  /** The id of this process. Absent: a new one. */
+  /** The id of this process. The default is a new one. */
   readonly replica?: string;
-  /** What the admin API needs to change API keys and entities. Absent: the admin API and the console are off. */
+  /** What the admin API needs to change API keys and entities. If absent, the admin API and the console are off. */
   readonly configChanges?: Pick<
     AdminOptions,
     "keys" | "applyKeyChanges" | "entities" | "applyEntityChanges"
   >;
-  /** The storage that replicas share. Absent: everything is in the data folder. */
+  /** The storage that replicas share. If absent, everything is in the data folder. */
   readonly shared?: SharedStorage | undefined;
-  /** The object store that replicas share. Absent: images and responses are in the data folder. */
+  /** The object store that replicas share. If absent, images and responses are in the data folder. */
   readonly objects?: ObjectStorage | undefined;
-  /** Absent: tracing is off. The gateway closes it. */
+  /** If absent, tracing is off. The gateway closes it. */
   readonly tracing?: Tracing | undefined;
-  /** Exports metrics over OTLP. Absent: they are not exported. The gateway closes it. */
+  /** Exports metrics over OTLP. If absent, they are not exported. The gateway closes it. */
   readonly exportMetrics?: MetricsExport | undefined;
   /** Observes the calls of the stores that replicas share. */
   readonly storeLatency?: StoreLatency;
-  /** The Redis server that replicas share. Absent: this process counts limits and budgets for itself. */
+  /** The Redis server that replicas share. If absent, this process counts limits and budgets for itself. */
   readonly redis?: RedisConnection | undefined;
   /**
    * The process is one of several workers: it shares its port, and its supervisor serves the port of the metrics.
-   * Absent: the gateway has one process.
+   * If absent, the gateway has one process.
    */
   readonly otherWorkers?: OtherWorkers | undefined;
   // Only tests set the options below, in place of the defaults.
@@ -69,7 +69,7 @@ export interface Gateway {
   readonly events: Pick<OpenedEvents, "emit" | "recordJobEvent" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
-  /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
+  /** The path of the console, or of its one-time link while it has no user. Undefined if the console is off. */
   consolePath(): Promise<string | undefined>;
   /** Executes a request without HTTP, with the stages of its operation. */
   readonly execute: Execute;

@@ -34,7 +34,7 @@ import { inspectModelDirectory } from "./workers/embedding/model-directory.ts";
 
 interface RunOptions {
   readonly settings: Settings;
-  /** The setting or option that names the configuration file: it must exist. Undefined: the path is the default. */
+  /** The setting or option that names the configuration file: it must exist. Undefined if the path is the default. */
   readonly configNamedBy: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

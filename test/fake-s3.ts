@@ -110,7 +110,7 @@ export function startFakeS3({ tls, pageSize = 1000, now = Date.now }: FakeS3Opti
         resolve();
       };
     },
-    /** `handler` responds instead of the store, unless it returns undefined. Undefined: the store responds again. */
+    /** `handler` responds instead of the store, unless it returns undefined. Undefined if the store responds again. */
     intercept: (handler: typeof intercept): void => {
       intercept = handler;
     },
@@ -174,7 +174,7 @@ const sha256 = (bytes: string | Uint8Array): string =>
 const hmac = (key: string | Uint8Array, text: string): Buffer =>
   createHmac("sha256", key).update(text).digest();
 
-/** Undefined: the signature is valid. */
+/** Undefined if the signature is valid. */
 function signatureProblem(
   request: Request,
   url: URL,

@@ -53,7 +53,10 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
 export const unlimitedStorage = (): TempStorage =>
   new TempStorage({ maxBytes: Number.MAX_SAFE_INTEGER, disk: unlimitedDisk });
 
-/** The usual configuration of a test: everything OpenAI has, behind one fake upstream. `imageOptions`: such as ` onDisconnect: cancel,`. */
+/**
+ * The usual configuration of a test: everything OpenAI has, behind one fake upstream. `imageOptions`: such as `
+ * onDisconnect: cancel,`.
+ */
 export const configFor = (fakeUrl: string, imageOptions = ""): string => `
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${fakeUrl}", apiKey: sk-fake }
@@ -108,7 +111,7 @@ export interface GatewayOptions {
   readonly maxResponseBytes?: number;
   /** The timeout of the download of an image. */
   readonly downloadTimeoutMs?: number;
-  /** Absent: tracing is off. */
+  /** If absent, tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
 

@@ -76,7 +76,7 @@ export class BatchClient {
     });
   }
 
-  /** Undefined: the gateway does not respond. */
+  /** Undefined if the gateway does not respond. */
   async find(id: string): Promise<Batch | undefined> {
     try {
       return await this.#call<Batch>(`batches/${id}`);

@@ -1,5 +1,6 @@
 /**
- * The other columns of a row, such as title and address, which a Parquet output has too. A value is stored as JSON until
+ * The other columns of a row, such as title and address, which a Parquet output has too. A value is stored as JSON
+ * until
  * the run is complete; the type of a column is the type of all its values.
  */
 
@@ -58,7 +59,7 @@ export class PreciseTime extends Date {
   }
 }
 
-/** Since 1970. Undefined: the date is invalid. */
+/** Since 1970. Undefined if the date is invalid. */
 function microsOf(time: Date): bigint | undefined {
   if (time instanceof PreciseTime) return time.micros;
   return Number.isNaN(time.getTime()) ? undefined : BigInt(time.getTime()) * 1000n;

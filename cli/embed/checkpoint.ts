@@ -24,7 +24,7 @@ const schema = z.object({
   digest: z.string(),
   vectorBytes: z.number(),
   errorBytes: z.number(),
-  /** Numbers in a vector. Null: there is no vector yet. */
+  /** Numbers in a vector. Null if there is no vector yet. */
   vectorLength: z.number().nullable(),
   /** The other columns of the rows with a vector. */
   columns: z.array(z.tuple([z.string(), columnType])),
@@ -48,7 +48,8 @@ export const newCheckpoint = (settings: RunSettings, size: Size | null): Checkpo
 });
 
 /**
- * Undefined: the run has settled no row, so there is nothing to continue. Throws UsageError if the checkpoint belongs to
+ * Undefined if the run has settled no row, so there is nothing to continue. Throws UsageError if the checkpoint
+ * belongs to
  * a run with other options.
  */
 export function readCheckpoint(path: string, settings: RunSettings): Checkpoint | undefined {

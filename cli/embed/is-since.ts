@@ -12,7 +12,7 @@ export function isSince(value: unknown, since: string): boolean {
 
 export type SinceKind = "number" | "time" | "text";
 
-/** Undefined: there is no value. */
+/** Undefined if there is no value. */
 export const sinceKind = (value: unknown): SinceKind | undefined =>
   isAbsent(value) ? undefined : kindOfText(textOf(value));
 

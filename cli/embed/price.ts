@@ -4,7 +4,7 @@ import type { Target } from "../../server/upstream/contract.ts";
 import { configNamedBy, settingsOrUsage } from "../command.ts";
 
 export interface ModelPrice {
-  /** Undefined: not known. */
+  /** Undefined if not known. */
   readonly dollars: number | undefined;
   readonly isListed: boolean;
 }
@@ -24,7 +24,7 @@ export async function priceOf(model: string, baseUrl: string): Promise<ModelPric
 const isThisMachine = (baseUrl: string): boolean =>
   /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname);
 
-/** Undefined: the configuration has no such model, or cannot be loaded. It is the gateway that reports its errors. */
+/** Undefined if the configuration has no such model, or cannot be loaded. It is the gateway that reports its errors. */
 async function configuredTargets(model: string): Promise<readonly Target[] | undefined> {
   try {
     // Loaded here: another server needs nothing of it.

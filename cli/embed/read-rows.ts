@@ -14,7 +14,7 @@ import { SeenColumns } from "./seen-columns.ts";
 export interface InputOptions {
   /** A file, a folder, or "-" for JSON Lines on standard input. */
   readonly input: string;
-  /** Undefined: the column `id`, and the number of the row if the first row has none. */
+  /** Undefined for the column `id`, and the number of the row if the first row has none. */
   readonly idColumn: string | undefined;
   readonly textColumn: string;
   /** Only rows whose `sinceColumn` is greater. */

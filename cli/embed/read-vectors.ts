@@ -5,7 +5,7 @@ import { ServerError } from "./server-error.ts";
 
 export interface Embedded {
   readonly vectors: readonly Vector[];
-  /** Undefined: the server did not count them. */
+  /** Undefined if the server did not count them. */
   readonly tokens: number | undefined;
 }
 

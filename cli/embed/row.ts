@@ -14,7 +14,7 @@ export type RowId = string | number;
 
 interface Row {
   readonly id: RowId;
-  /** The columns besides id and text that the output has too. Absent: the output has none. */
+  /** The columns besides id and text that the output has too. If absent, the output has none. */
   readonly cells?: readonly Cell[];
 }
 

@@ -40,7 +40,7 @@ export class RunStore {
     this.#columns = new Map(checkpoint.columns);
   }
 
-  /** Undefined: the output belongs to no unfinished run. Throws UsageError if it exists, or if the options differ. */
+  /** Undefined if the output belongs to no unfinished run. Throws UsageError if it exists, or if the options differ. */
   static find(paths: OutputPaths, settings: RunSettings): Checkpoint | undefined {
     if (existsSync(paths.checkpoint)) {
       const found = readCheckpoint(paths.checkpoint, settings);

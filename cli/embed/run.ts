@@ -92,7 +92,7 @@ async function drain(
   }
 }
 
-/** Undefined: the signal has aborted, also while standard input was silent. */
+/** Undefined if the signal has aborted, also while standard input was silent. */
 async function nextUnless<T>(stop: AbortSignal, batches: AsyncIterator<T>) {
   if (stop.aborted) return undefined;
   try {

@@ -31,7 +31,7 @@ export async function keysOfInstallation(
 const mostRevoked = 10;
 const mostRevokedShare = 0.05;
 
-/** Why a sync needs --revoke. Undefined: it may run. `stated`: the number of --revoke. */
+/** Why a sync needs --revoke. Undefined if it may run. `stated`: the number of --revoke. */
 export function refusalOfSync(
   { keys, followed }: SyncPlan,
   stated: number | undefined,

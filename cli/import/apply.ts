@@ -19,7 +19,7 @@ export interface AppliedEntity {
 interface Stores {
   readonly entities: ConfigEntities;
   readonly keys: KeyStore;
-  /** Undefined: the variable is not set. */
+  /** Undefined if the variable is not set. */
   readonly resolve: (secret: Secret) => string | undefined;
   /** Of the other gateway. */
   readonly installation: string;

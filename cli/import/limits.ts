@@ -39,7 +39,7 @@ interface GivenBudget {
   readonly field: string;
   readonly max: unknown;
   readonly duration: unknown;
-  /** What was spent of it. Absent: unknown, or the budget is reset. */
+  /** What was spent of it. Absent if unknown, or the budget is reset. */
   readonly spent?: unknown;
 }
 

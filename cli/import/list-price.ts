@@ -24,7 +24,7 @@ export interface PricedModel {
 }
 
 export interface PlannedPrice {
-  /** Absent: the list price of the upstream's kind applies, or none is known. */
+  /** If absent, the list price of the upstream's kind applies, or none is known. */
   readonly price?: JsonObject;
   readonly isKnown: boolean;
 }
@@ -50,7 +50,7 @@ export function planListPrice(model: PricedModel, report: SubjectReport): Planne
   return { isKnown: false };
 }
 
-/** `price` of vexel.yaml. Undefined: the kind has no list price of the model. */
+/** `price` of vexel.yaml. Undefined if the kind has no list price of the model. */
 function listPrice(kind: ModelKind, upstreamKind: string, model: string): JsonObject | undefined {
   const baseUrl = kinds.get(upstreamKind)?.baseUrl;
   const target: Target = {
@@ -74,7 +74,7 @@ function embeddingPrice({ tokenPrice, imageInputPrice }: Target): JsonObject | u
   return { input: tokenPrice, ...(tokens !== undefined && { imageInput: tokens }), ...others };
 }
 
-/** Undefined: vexel.yaml cannot express the price of the tokens. */
+/** Undefined if vexel.yaml cannot express the price of the tokens. */
 function imagePrice({ tokens, images, megapixel }: Price): JsonObject | undefined {
   const { textIn: input, imageIn, textOut, imageOut: output } = tokens ?? {};
   if (tokens && (input === undefined || output === undefined)) return undefined;

@@ -17,7 +17,7 @@ export interface KeyChange {
   /** `end`: it exists there and is refused now. `revoke`: it was deleted there. */
   readonly action: "lower" | "add models" | "end" | "revoke";
   readonly reason: string;
-  /** The key after the change. Absent: it is ended or revoked. */
+  /** The key after the change. If absent, it is ended or revoked. */
   readonly after?: KeyUpdate;
 }
 
@@ -31,7 +31,7 @@ export interface ProjectChange {
 /** A limit or an amount of a budget that is lower there than at the import. */
 interface Lowered {
   readonly name: string;
-  /** Undefined: there was none. */
+  /** Undefined if there was none. */
   readonly before: number | undefined;
   readonly now: number;
   /** What is left of it. */

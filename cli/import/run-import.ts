@@ -38,7 +38,7 @@ export async function runImport(planner: Planner, options: RunOptions): Promise<
 
 interface Result {
   readonly applied?: readonly AppliedEntity[];
-  /** What a sync would change. Absent: there is no data yet. */
+  /** What a sync would change. If absent, there is no data yet. */
   readonly sync?: SyncPlan;
 }
 

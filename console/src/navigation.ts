@@ -96,7 +96,7 @@ export const menu: readonly MenuGroup[] = [
 export const mayOpen = (user: SessionUser, { needs, needsAllProjects }: MenuEntry): boolean =>
   can(user.role, needs) && (!needsAllProjects || user.projects === null);
 
-/** The entry of a page. Undefined: the page is in no menu. */
+/** The entry of a page. Undefined if the page is in no menu. */
 export const menuEntryOf = (pathname: string): MenuEntry | undefined =>
   menu
     .flatMap(({ entries }) => entries)

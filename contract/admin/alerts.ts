@@ -10,11 +10,11 @@ const alertValueSchema = z
     above: z
       .number()
       .describe("Percent of requests, milliseconds, US dollars, or a number of targets."),
-    minutes: z.number().exactOptional().describe("The window. Absent: 15."),
+    minutes: z.number().exactOptional().describe("The window. The default is 15."),
     minRequests: z
       .number()
       .exactOptional()
-      .describe("With fewer requests, error rate and latency are not judged. Absent: 20."),
+      .describe("With fewer requests, error rate and latency are not judged. The default is 20."),
     model: z.string().exactOptional(),
     project: z.string().exactOptional(),
     upstream: z.string().exactOptional(),

@@ -51,7 +51,7 @@ const secretValueSchema = z
       .string()
       .exactOptional()
       .describe(
-        "The last four characters. Absent: the secret is short, or is not one word of visible ASCII.",
+        "The last four characters. If absent, the secret is short, or is not one word of visible ASCII.",
       ),
   })
   .meta({
@@ -192,11 +192,13 @@ const webhookValueSchema = z
     format: z
       .enum(webhookFormats)
       .exactOptional()
-      .describe("How events are written. Absent: `standard`, or e-mail with a `mailto:` URL."),
+      .describe(
+        "How events are written. The default is `standard`, or e-mail with a `mailto:` URL.",
+      ),
     events: z
       .array(z.string())
       .exactOptional()
-      .describe("Globs over event types. Absent: all events."),
+      .describe("Globs over event types. The default is all events."),
   })
   .meta({ id: "WebhookValue" });
 export type WebhookValue = Infer<typeof webhookValueSchema>;

@@ -28,7 +28,7 @@ export const adminErrorSchema = z
         .array(z.strictObject({ kind: z.enum(["model", "key"]), id: z.string(), name: z.string() }))
         .exactOptional()
         .describe("What refers to the entity, with the code `in_use`: at most 100."),
-      i18n: translatableSchema.optional().describe("Of `message`. Absent: it has no id."),
+      i18n: translatableSchema.optional().describe("Of `message`. If absent, it has no id."),
     }),
   })
   .meta({ id: "AdminError", description: "An error of the admin API, in OpenAI's shape." });

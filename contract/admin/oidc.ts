@@ -42,7 +42,7 @@ export const oidcTestSchema = z
       .string()
       .nullable()
       .describe("Why the person could not sign in. `null`: the sign-in would succeed."),
-    i18n: translatableSchema.optional().describe("Of `problem`. Absent: it has no id."),
+    i18n: translatableSchema.optional().describe("Of `problem`. If absent, it has no id."),
     email: z.string().nullable(),
     values: z.array(z.string()).describe("The values of the claim."),
     role: roleSchema.nullable(),

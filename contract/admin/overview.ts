@@ -20,7 +20,7 @@ const attentionItemSchema = z
     severity: z.enum(["warning", "error"]),
     subject: z.string(),
     detail: z.string(),
-    i18n: translatableSchema.optional().describe("Of `detail`. Absent: it is a time."),
+    i18n: translatableSchema.optional().describe("Of `detail`. If absent, it is a time."),
     link: z.string().describe("A path of the console, such as `/upstreams`."),
   })
   .meta({

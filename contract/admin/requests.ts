@@ -121,7 +121,7 @@ export type RequestAttempt = Infer<typeof requestAttemptSchema>;
 const requestStepSchema = z
   .strictObject({
     text: z.string(),
-    i18n: translatableSchema.optional().describe("Of `text`. Absent: it has no id."),
+    i18n: translatableSchema.optional().describe("Of `text`. If absent, it has no id."),
   })
   .meta({ id: "RequestStep" });
 export type RequestStep = Infer<typeof requestStepSchema>;

@@ -53,5 +53,5 @@ export function schemaText<Id extends keyof typeof schemaMessages>(
   return found.text;
 }
 
-/** Undefined: the text is not from `schemaText`. */
+/** Undefined if the text is not from `schemaText`. */
 export const schemaMessageOf = (text: string): Message | undefined => made.get(text);

@@ -38,7 +38,7 @@ export const keyBody = z.strictObject({
   defaults: defaults.optional(),
   /** For image requests with this key. Overrides `parameters` of the model. */
   parameters: parameters.optional(),
-  /** All requests with this key are batch requests. Absent: the request decides. */
+  /** All requests with this key are batch requests. If absent, the request decides. */
   priority: z.enum(["batch"]).optional(),
   /** Its responses have the header `vexel-cost`, whatever the model says. */
   showCost: z.boolean().optional(),

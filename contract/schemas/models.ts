@@ -41,14 +41,14 @@ export const dimensions = z.int().min(1).max(65_536);
 /** Members of the models of both kinds. */
 export const modelMembers = {
   id,
-  /** Timeout of a whole request, in seconds. Absent: the setting applies. */
+  /** Timeout of a whole request, in seconds. If absent, the setting applies. */
   timeout: z.number().min(1).max(86_400).optional(),
   targets: z.array(z.strictObject(targetMembers)).min(1).max(maxTargets),
   description: z.string().max(2000).optional(),
   /** How one of several targets of a tier is selected. */
   policy: z.enum(policyNames).optional(),
   limits: limits.optional(),
-  /** Absent: nothing is stored. */
+  /** If absent, nothing is stored. */
   storeContent: storeContent.optional(),
   /** Whether responses have the header `vexel-cost`. */
   showCost: z.boolean().optional(),
@@ -59,14 +59,15 @@ export const embeddingMembers = {
   /** The targets name different models, and the author declares their vectors to be comparable. */
   sameSpace: z.boolean().optional(),
   /**
-   * The vector of an input depends on the other inputs of its request. Absent: derived from the names of the targets.
+   * The vector of an input depends on the other inputs of its request. If absent, derived from the names of the
+   * targets.
    */
   contextual: z.boolean().optional(),
   /** Whether the embedding cache is used. */
   cache: z.boolean().default(true),
   /** Whether small requests may be batched (micro-batching). */
   batch: z.boolean().default(true),
-  /** Where the lines of its batches run. Absent: now. */
+  /** Where the lines of its batches run. If absent, now. */
   batches: z.enum(batchExecutions).optional(),
   /** Token arrays. `decode`: to text; `refuse`; `pass`: unchanged, to targets that support them. */
   tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),

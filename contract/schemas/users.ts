@@ -32,7 +32,7 @@ export const newUserBody = z.strictObject({
   name: userName,
   password: newPassword
     .optional()
-    .describe("Absent: the user chooses one with the link of POST /users/{id}/invite."),
+    .describe("If absent, the user chooses one with the link of POST /users/{id}/invite."),
   must_change_password: mustChangePassword.default(false),
   role: z.enum(roles),
   // The safe default: a user who sees all projects is created on purpose.

@@ -29,7 +29,7 @@ import type { SetupToken } from "./sign-in/setup-token.ts";
 import type { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 import type { UserTokens } from "./sign-in/user-tokens.ts";
 
-/** Why a file was not applied. Undefined: the file is in force. */
+/** Why a file was not applied. Undefined if the file is in force. */
 type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | undefined>>;
 
 export interface ClientJobs {
@@ -67,7 +67,7 @@ export interface AdminDependencies extends ConnectionTests, ReplicaReports {
     find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
   };
   readonly budgets: Budgets;
-  /** Undefined: there is no storage for jobs. */
+  /** Undefined if there is no storage for jobs. */
   readonly clientJobs: ClientJobs | undefined;
   readonly admission: Pick<Admission, "shownScope">;
   readonly capabilitiesOf: ImageCapabilitiesOf;
@@ -88,7 +88,7 @@ export interface SignInDependencies extends Pick<AdminDependencies, "users" | "a
   readonly setupToken: SetupToken;
   /** Whether a one-time link may lead to this `host` header. */
   readonly mayLinkTo: (host: string | null) => boolean;
-  /** Undefined: there is no sign-in with OpenID Connect. */
+  /** Undefined if there is no sign-in with OpenID Connect. */
   readonly oidc: Oidc | undefined;
 }
 

@@ -1,5 +1,6 @@
 /**
- * One route of the admin API. Every route names the capability and the projects that it needs: the app refuses a request
+ * One route of the admin API. Every route names the capability and the projects that it needs: the app refuses a
+ * request
  * before the handler runs. Laws check the whole table, and the OpenAPI document is built from it.
  */
 import type { Context } from "hono";
@@ -52,11 +53,11 @@ export interface AdminOperation {
   readonly summary: string;
   /** The query parameters. */
   readonly query?: z.ZodObject;
-  /** The JSON body. Absent: the route takes no body. */
+  /** The JSON body. If absent, the route takes no body. */
   readonly body?: z.ZodType;
-  /** The schema of the JSON, or the media type of another response. Null: no content (204). */
+  /** The schema of the JSON, or the media type of another response. Null if there is no content (204). */
   readonly response: z.ZodType | MediaType | null;
-  /** The status of a success. Absent: 200, or 204 without content. */
+  /** The status of a success. The default is 200, or 204 without content. */
   readonly status?: 201 | 202 | 303;
 }
 

@@ -4,7 +4,7 @@ import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdminApiContext } from "./admin-route.ts";
 
-/** The version in `if-match`, such as `"3"`. Undefined: the change replaces any version. */
+/** The version in `if-match`, such as `"3"`. Undefined if the change replaces any version. */
 export function ifMatch(context: AdminApiContext): number | undefined {
   const text = context.req.header("if-match")?.trim() ?? "*";
   if (text === "*") return undefined;

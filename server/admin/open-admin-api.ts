@@ -59,7 +59,7 @@ interface SignInOptions
   extends Pick<SignInDependencies, "sessions" | "tokens" | "setupToken" | "mayLinkTo"> {
   /** Encrypts the secrets of second factors. */
   readonly secrets: SecretBox;
-  /** Undefined: there is no sign-in with OpenID Connect. */
+  /** Undefined if there is no sign-in with OpenID Connect. */
   readonly oidcSettings: OidcSettings | undefined;
 }
 
@@ -76,9 +76,9 @@ export interface OpenAdminApiOptions extends Omit<AdminDependencies, "audit" | "
   readonly auditLog: AuditLog;
   /** Serves requests of the playgrounds. */
   readonly serve: PlaygroundOptions["serve"];
-  /** The cost of a password hash. Undefined: the cost in production. */
+  /** The cost of a password hash. The default is the cost in production. */
   readonly passwordCost: HashCost | undefined;
-  /** Undefined: the console is off, and only the admin token gives access. */
+  /** Undefined if the console is off, and only the admin token gives access. */
   readonly signIn: SignInOptions | undefined;
 }
 

@@ -77,7 +77,7 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
   };
 }
 
-/** `project`: the project that pays. Absent: the first one of the user that exists, or none. */
+/** `project`: the project that pays. If absent, the first one of the user that exists, or none. */
 function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | null): Caller {
   const exists = (name: string): boolean => snapshot.projects?.has(name) ?? false;
   const payer = project ?? actor.projects?.find(exists);

@@ -1,5 +1,6 @@
 /**
- * Entries of `input` of several kinds: strings, token arrays, and objects with images, `{content: [{type: "text", text},
+ * Entries of `input` of several kinds: strings, token arrays, and objects with images, `{content: [{type: "text",
+ * text},
  * {type: "image_url", image_url: {url}}]}`, as OpenRouter defines it, and the shorter forms of other vendors. Reached
  * only if the entries are not all strings or all token arrays.
  */
@@ -249,7 +250,10 @@ function linkPart(url: string, param: string): LinkedImage {
 /** Base64 characters of an image's head: a JPEG may have a long color profile before its size. */
 const headCharacters = 88_000;
 
-/** From the header of the image. Undefined: it is not base64, or not an image. The image is checked when it is loaded. */
+/**
+ * From the header of the image. Undefined if it is not base64, or not an image. The image is checked when it is
+ * loaded.
+ */
 function inlinePixels(url: string): number | undefined {
   const comma = url.indexOf(",");
   const start = url.slice(comma + 1, comma + 1 + headCharacters);

@@ -135,7 +135,8 @@ export const showFile = ({ id, bytes, createdAt, expiresAt, filename, purpose }:
 });
 
 /**
- * Receives the file of a form, and stores it when the whole form is valid. The other fields may come before or after it.
+ * Receives the file of a form, and stores it when the whole form is valid. The other fields may come before or after
+ * it.
  */
 export async function receiveFile(
   incoming: Pick<IncomingRequest, "headers" | "parts">,
@@ -164,7 +165,7 @@ export async function receiveFile(
   }
 }
 
-/** When a file expires, in Unix milliseconds. Null: never. */
+/** When a file expires, in Unix milliseconds. Null if never. */
 export function expiryOf(
   createdAt: number,
   purpose: string,

@@ -12,7 +12,7 @@ import { openBody } from "../request/open-body.ts";
 
 interface StoredBytes {
   readonly size: number;
-  /** From `from`, inclusive, to `to`, exclusive. Absent: all. */
+  /** From `from`, inclusive, to `to`, exclusive. The default is all. */
   read(from?: number, to?: number): ReadableStream<Uint8Array>;
 }
 
@@ -85,7 +85,7 @@ interface ByteRange {
 
 /**
  * Range request: parses the `Range` header, one range of bytes. Several ranges and invalid values are ignored, as RFC
- * 9110 allows. `unsatisfiable`: it starts beyond the end. Undefined: the whole content is sent.
+ * 9110 allows. `unsatisfiable`: it starts beyond the end. Undefined if the whole content is sent.
  */
 function parseRange(header: string, size: number): ByteRange | "unsatisfiable" | undefined {
   const [, first = "", last = ""] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];

@@ -1,4 +1,6 @@
-/** The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the way to the console. */
+/**
+ * The routes that describe the gateway itself: liveness, readiness, the OpenAPI document, and the way to the console.
+ */
 import type { Snapshot } from "../config/snapshot.ts";
 import { unknownUrl } from "../http/dispatch.ts";
 import { json } from "../http/route.ts";
@@ -23,9 +25,9 @@ export interface StatusHandlerOptions {
     /** Checks whether it is writable. */
     verify(): void;
   };
-  /** Undefined: the ledger is in the data folder only. */
+  /** Undefined if the ledger is in the data folder only. */
   readonly database: { isReachable(): boolean } | undefined;
-  /** Undefined: replicas share nothing. */
+  /** Undefined if replicas share nothing. */
   readonly replicas: { health(): Readonly<Record<string, string | number>> } | undefined;
 }
 

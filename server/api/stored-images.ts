@@ -15,7 +15,7 @@ interface StoredImage {
   read(from?: number, to?: number): ReadableStream<Uint8Array>;
 }
 
-/** Undefined: the owner of the API key has no such file. */
+/** Undefined if the owner of the API key has no such file. */
 export type FindStoredImage = (keyId: string, fileId: string) => Promise<StoredImage | undefined>;
 
 /** Files with other purposes, such as the input of a batch, are not images. */

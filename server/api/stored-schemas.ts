@@ -185,7 +185,7 @@ export const imageJobResponse = z.object({
     .record(z.string(), z.string())
     .optional()
     .describe(
-      "The `vexel-` headers of the response, such as `vexel-dropped`. Absent: it has none.",
+      "The `vexel-` headers of the response, such as `vexel-dropped`. If absent, it has none.",
     ),
   result: imagesResponse.nullable().describe("The images response."),
 });

@@ -35,7 +35,7 @@ interface AttributionOptions {
   readonly endUsers: "hashed" | "plain";
   /** Keyed: only this gateway can compute it. Hexadecimal. */
   readonly hash: (text: string) => string;
-  /** Reads what these owners have spent. Undefined: there is nothing to wait for. */
+  /** Reads what these owners have spent. Undefined if there is nothing to wait for. */
   readonly loadBudgets: (owners: readonly BudgetedOwner[], at: number) => Promise<void> | undefined;
 }
 
@@ -96,7 +96,8 @@ export class Attribution {
 
 /**
  * Without `metadata`, and without the `safety_identifier` of embeddings: no upstream has them, and OpenAI refuses them.
- * Image requests have a `safety_identifier` of their own, which is passed on. Undefined: there is nothing to leave out.
+ * Image requests have a `safety_identifier` of their own, which is passed on. Undefined if there is nothing to leave
+ * out.
  */
 export function upstreamFields(given: ExtraFields = {}): ExtraFields | undefined {
   const { metadata, safety_identifier, ...others } = given;
@@ -131,7 +132,8 @@ interface MetadataTags {
 const noTags: MetadataTags = { tags: [], dropped: [] };
 
 /**
- * The pairs of `metadata`, and the tags in its list `tags`, as LiteLLM's clients send them. Clients send metadata of any
+ * The pairs of `metadata`, and the tags in its list `tags`, as LiteLLM's clients send them. Clients send metadata of
+ * any
  * kind to other gateways: what cannot be a tag is left out, and the request is served.
  */
 function metadataTags(metadata: unknown): MetadataTags {

@@ -1,5 +1,6 @@
 /**
- * Limits and budgets of the end user and of the tags of a request, as its project configures them. Each end user and each
+ * Limits and budgets of the end user and of the tags of a request, as its project configures them. Each end user and
+ * each
  * tag is a limit scope and the owner of a budget, like an API key.
  */
 import { type BudgetedOwner, endUserOrTagId } from "../../contract/limits-and-budgets.ts";
@@ -31,7 +32,7 @@ export function withEndUserAndTagLimits(
   };
 }
 
-/** `owner`: such as `end_user=ann`, as in ledger rows. Undefined: it has no budget. */
+/** `owner`: such as `end_user=ann`, as in ledger rows. Undefined if it has no budget. */
 export function endUserOrTagBudgetOf(project: Project, owner: string): BudgetedOwner | undefined {
   const at = owner.indexOf("=");
   const name = owner.slice(at + 1);

@@ -1,6 +1,7 @@
 /**
  * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its hash
- * and returns a `Caller`; `resolveModel` checks model access: it resolves a model ID to a `PermittedModel`, which only a
+ * and returns a `Caller`; `resolveModel` checks model access: it resolves a model ID to a `PermittedModel`, which only
+ * a
  * `Caller` can get.
  */
 
@@ -56,7 +57,7 @@ const unknownKey = (presented: string): GatewayError =>
       : `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
   );
 
-/** Undefined: no API key has this id. */
+/** Undefined if no API key has this id. */
 export const findKey = (id: string, { keys }: Pick<Snapshot, "keys">): Key | undefined =>
   keys.findById(id);
 

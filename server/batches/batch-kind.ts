@@ -34,7 +34,7 @@ interface BatchKindOptions {
   readonly chooseExecution: ChooseExecution;
   /** The lines that batches of a vendor run. */
   readonly vendorLines: VendorLines;
-  /** When an output file expires, in Unix milliseconds. Null: never. */
+  /** When an output file expires, in Unix milliseconds. Null if never. */
   readonly expiryOf: (createdAt: number, seconds: number | null) => number | null;
   readonly mayMerge: MayMerge;
   /** The input and the results of a batch may have gigabytes. */
@@ -149,7 +149,7 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
   }
 }
 
-/** Why the vendor ran no line at all. Undefined: it ran some, or the lines ran now. */
+/** Why the vendor ran no line at all. Undefined if it ran some, or the lines ran now. */
 function vendorFailure(job: StoredJob): JobError | undefined {
   const [first] = job.lineErrors;
   if (job.ending || job.completed > 0 || first?.code !== "vendor_batch_failed") return undefined;
@@ -190,7 +190,7 @@ function invalidInput(data: BatchData, errors: NonNullable<BatchData["errors"]>)
 }
 
 /**
- * Returns the id of the file, which is the same if the end of the batch is tried again. Undefined: there are no such
+ * Returns the id of the file, which is the same if the end of the batch is tried again. Undefined if there are no such
  * results, and no file.
  */
 async function storeResults(

@@ -33,17 +33,17 @@ export interface BatchData extends JobWebhook {
   readonly inputFileId: string;
   readonly operation: BatchOperation;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** When the output files expire, in seconds after their creation. Null: the default. */
+  /** When the output files expire, in seconds after their creation. The default is the default. */
   readonly outputSeconds: number | null;
   /** The base URL of image links. */
   readonly publicUrl: string;
-  /** Where the lines run. Absent: as the model is configured, which is not known before the input is checked. */
+  /** Where the lines run. If absent, as the model is configured, which is not known before the input is checked. */
   readonly execution?: BatchExecution;
-  /** The upstream whose batches run the lines, and its own name for the model. Absent: the lines run now. */
+  /** The upstream whose batches run the lines, and its own name for the model. If absent, the lines run now. */
   readonly vendorTarget?: { readonly upstream: string; readonly model: string };
-  /** Of valid lines. Absent: the input is not checked yet, or no line is valid. */
+  /** Of valid lines. If absent, the input is not checked yet, or no line is valid. */
   readonly estimate?: EstimatedCost;
-  /** The model of all valid lines. Absent: it is not known yet, or there are several, or none. */
+  /** The model of all valid lines. If absent, it is not known yet, or there are several, or none. */
   readonly model?: string;
   /** Why the input file is invalid. */
   readonly errors?: readonly BatchError[];
@@ -56,7 +56,7 @@ export interface BatchData extends JobWebhook {
 /** `now`: as requests of this gateway. `vendor`: in batches of the vendor. `cheapest`: there if that costs less. */
 export type BatchExecution = (typeof batchExecutions)[number];
 
-/** In US dollars, without cached inputs being considered. Null: a price is not known, or there are no batches. */
+/** In US dollars, without cached inputs being considered. Null if a price is not known, or there are no batches. */
 export interface EstimatedCost {
   readonly now: number | null;
   readonly vendor: number | null;
@@ -141,7 +141,7 @@ export function createBatches({ jobs, files, findWebhook, maxBytes, now }: Batch
       });
       return job;
     },
-    /** Newest first. Undefined: the batch `after` does not exist. */
+    /** Newest first. Undefined if the batch `after` does not exist. */
     list: (owner: string, page: JobPage) => jobs.list(owner, "batch", page),
     /** Throws GatewayError if the batch has ended. */
     cancel: async (owner: string, id: string): Promise<StoredJob> => {
@@ -196,7 +196,7 @@ const vexelOf = (job: StoredJob, { execution, estimate }: BatchData, showsCost: 
   waiting: showWaiting(job),
 });
 
-/** The client's choice. Absent: the model is configured with one. Throws GatewayError. */
+/** The client's choice. If absent, the model is configured with one. Throws GatewayError. */
 function executionOf(metadata: BatchData["metadata"]): Pick<BatchData, "execution"> {
   const given = metadata?.["vexel.batch"];
   if (given === undefined) return {};

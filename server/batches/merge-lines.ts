@@ -80,7 +80,7 @@ function hasShortParameters(body: object, texts: readonly string[]): boolean {
   return !isLongJson(body, ofTexts + maxParametersLength);
 }
 
-/** Undefined: the line is not merged. */
+/** Undefined if the line is not merged. */
 function textsOf({ operation, body, vendor, failure }: JobLine): readonly string[] | undefined {
   // The batch of a vendor has a result for each line.
   if (vendor || failure) return undefined;

@@ -120,7 +120,7 @@ function endsOf({ buffer, byteOffset, length }: Uint8Array): [Buffer, Buffer] {
   ];
 }
 
-/** Undefined: the bytes have no complete usage. */
+/** Undefined if the bytes have no complete usage. */
 function usageIn(bytes: Buffer): Record<string, unknown> | undefined {
   const at = bytes.lastIndexOf(usageStart);
   if (at < 0) return undefined;

@@ -1,7 +1,8 @@
 /**
  * Reads the lines of a JSONL file as a stream, with one line at a time in memory, and parses them. Blank lines are
  * skipped, up to a maximum. A line of a batch's input file must be an object with `custom_id`, `method`, `url` and
- * `body`. The codes of a missing field, of another url and of `stream` are those that the tests of llama-stack recorded at
+ * `body`. The codes of a missing field, of another url and of `stream` are those that the tests of llama-stack
+ * recorded at
  * OpenAI (tests/integration/batches/test_batches_errors.py).
  */
 
@@ -18,7 +19,7 @@ export interface SplitLine {
   readonly position: number;
   /** In bytes, without the line feed. */
   readonly length: number;
-  /** Undefined: it is longer than `maxBytes`. */
+  /** Undefined if it is longer than `maxBytes`. */
   readonly bytes: Buffer | undefined;
 }
 
@@ -31,7 +32,8 @@ interface SplitLinesOptions {
 }
 
 /**
- * With one line at a time in memory. Blank lines are lines. It takes the turns for all work over the lines: the time that
+ * With one line at a time in memory. Blank lines are lines. It takes the turns for all work over the lines: the time
+ * that
  * their reader takes counts toward a step too.
  */
 export async function* splitLines(
@@ -88,7 +90,7 @@ export interface InputLine {
   readonly position: number;
   /** The line of the file, from 1, blank lines included. Only if it was read from the beginning. */
   readonly number: number;
-  /** Undefined: the line is not valid JSON, or larger than allowed. */
+  /** Undefined if the line is not valid JSON, or larger than allowed. */
   readonly value?: unknown;
   /** Why it has no value. */
   readonly problem?: string;
@@ -133,7 +135,7 @@ export async function* readLines(
   }
 }
 
-/** In parts of a few milliseconds each. Undefined: the line is blank. */
+/** In parts of a few milliseconds each. Undefined if the line is blank. */
 function* parse(
   { position, length, bytes }: SplitLine,
   { maxLineBytes, maxTextBytes }: LineLimits,
@@ -186,7 +188,7 @@ export class LineError extends Error {
 
 interface ParsedLine {
   readonly customId: string;
-  /** Undefined: the line is refused. */
+  /** Undefined if the line is refused. */
   readonly body: unknown;
   /** Why the line fails alone, when it runs: its body exceeds a JSON bound. */
   readonly refusal?: GatewayError;

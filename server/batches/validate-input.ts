@@ -40,7 +40,7 @@ interface CheckedBody {
   readonly inputs: number;
   /** Estimated, of embeddings. */
   readonly tokens: number;
-  /** The estimated cost of images now, in US dollars. Null: unknown. */
+  /** The estimated cost of images now, in US dollars. Null if unknown. */
   readonly imageDollars: number | null;
 }
 
@@ -51,7 +51,7 @@ export interface ValidInput extends Pick<CheckedBody, "tokens" | "imageDollars">
   readonly ranges: readonly SizedRange[];
   /** Lines that the endpoint accepts. The others are in the ranges too, and fail when they run. */
   readonly validLines: number;
-  /** That of all valid lines. Undefined: there are several, or none. */
+  /** That of all valid lines. Undefined if there are several, or none. */
   readonly model: string | undefined;
 }
 
@@ -61,7 +61,8 @@ const maxErrorBytes = 32 * 1024;
 /** A message may repeat what the client sent. */
 const maxMessageLength = 500;
 /**
- * custom_ids that are compared, about 40 MB: twice the lines that OpenAI allows. In longer files, repeated ids after them
+ * custom_ids that are compared, about 40 MB: twice the lines that OpenAI allows. In longer files, repeated ids after
+ * them
  * are not found; the gateway itself does not depend on unique ids.
  */
 const maxComparedIds = 100_000;
@@ -204,7 +205,8 @@ function batchErrorOf(error: LineError | GatewayError, line: number): BatchError
   if (error instanceof LineError) return { code: error.code, message, param: error.param, line };
   const { code, param } = error.body.error;
   return {
-    // As OpenAI's service has it for a parameter of the body: it has `missing_required_parameter` for a field of the line.
+    // As OpenAI's service has it for a parameter of the body: it has `missing_required_parameter` for a field of the
+    // line.
     code: error.kind === "missing_parameter" ? "invalid_request" : (code ?? "invalid_request"),
     message,
     param: param === null ? "body" : `body.${param}`,

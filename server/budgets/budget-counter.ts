@@ -47,7 +47,7 @@ export class BudgetCounter implements SharedBudget {
   readonly name: string;
   readonly owner: OwnerSpend;
   readonly entries = new Map<string, OpenEntry>();
-  /** The budget as last configured. Undefined: no request has needed it. */
+  /** The budget as last configured. Undefined if no request has needed it. */
   budget: BudgetInPeriod | undefined;
   readonly #shared: SharedBudgets | undefined;
   readonly #onSpent: (counter: BudgetCounter) => void;
@@ -117,7 +117,7 @@ export class BudgetCounter implements SharedBudget {
   }
 
   /**
-   * Whether the amount does not fit, as far as this process decides alone. Undefined: the cost is not known, and fits
+   * Whether the amount does not fit, as far as this process decides alone. Undefined if the cost is not known, and fits
    * until the limit is reached.
    */
   wouldExceed(nanos: number | undefined, limit: number): boolean {

@@ -13,9 +13,9 @@ import { BudgetCounter, type BudgetInPeriod, type SharedBudgets } from "./budget
 
 export interface BudgetCountersOptions {
   readonly spend: Pick<Spend, "of" | "release">;
-  /** Reads the sums of end users and tags. Absent: they are known. */
+  /** Reads the sums of end users and tags. If absent, they are known. */
   readonly loadEndUsersAndTags?: ((owners: readonly OwnerSpend[]) => Promise<void>) | undefined;
-  /** Undefined: each process counts for itself. */
+  /** Undefined if each process counts for itself. */
   readonly shared?: SharedBudgets | undefined;
   /**
    * The process before was killed: it may have lost the events of thresholds that it had reached. They are emitted
@@ -98,7 +98,7 @@ export class BudgetCounters {
     return counter;
   }
 
-  /** Reads the sums of end users and tags that are not known. Undefined: all are. */
+  /** Reads the sums of end users and tags that are not known. Undefined if all are. */
   load(charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined {
     const { loadEndUsersAndTags } = this.#options;
     if (!loadEndUsersAndTags) return undefined;

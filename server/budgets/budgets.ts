@@ -156,7 +156,10 @@ export function createBudgets(options: BudgetsOptions) {
   };
 
   return {
-    /** To be called before the cost of a request of these owners is reserved. Undefined: there is nothing to wait for. */
+    /**
+     * To be called before the cost of a request of these owners is reserved. Undefined if there is nothing to wait
+     * for.
+     */
     load: (charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined =>
       counters.load(charged, at),
     /**
@@ -180,7 +183,7 @@ export function createBudgets(options: BudgetsOptions) {
       return open(budgets, estimate, underReserved);
     },
     /**
-     * The demand of a request on budgets that replicas share. Undefined: `reserve` decides in this process. Throws
+     * The demand of a request on budgets that replicas share. Undefined if `reserve` decides in this process. Throws
      * GatewayError if a budget requires a price that is not known.
      */
     demand: (

@@ -26,7 +26,7 @@ import type { Budgets, Estimate } from "./budgets.ts";
 
 export interface RequestChargingOptions {
   readonly budgets: Budgets;
-  /** Plans the upstream request of an image request. Undefined: the target cannot serve the request. */
+  /** Plans the upstream request of an image request. Undefined if the target cannot serve the request. */
   readonly planImageQuery: (request: PlannedRequest, target: Target) => GenerationQuery | undefined;
   /**
    * The log of requests that were sent: if this process is killed, the next one writes their ledger rows. The row of a
@@ -36,7 +36,7 @@ export interface RequestChargingOptions {
     /** It is written before the next upstream request is sent. */
     begin(request: InFlightRequest): void;
   };
-  /** Takes from the budgets that replicas share. Absent: they belong to this process. */
+  /** Takes from the budgets that replicas share. If absent, they belong to this process. */
   readonly shared?: Pick<SharedLimiter, "take"> | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface ChargedRequest {
   readonly query: unknown;
   readonly model: PermittedModel;
   readonly record: RequestRecord;
-  /** Absent: estimated from the query. */
+  /** If absent, estimated from the query. */
   readonly estimate?: Estimate;
 }
 
@@ -131,7 +131,8 @@ export function createRequestCharging({
 
   return {
     /**
-     * Shared budgets: the demand of the request, to be reserved in the same call as its limits. Undefined: `reserve`
+     * Shared budgets: the demand of the request, to be reserved in the same call as its limits. If undefined,
+     * `reserve`
      * reserves its cost. Throws GatewayError.
      */
     demand: (request: ChargedRequest): RequestBudgets | undefined => {
@@ -139,7 +140,8 @@ export function createRequestCharging({
       return hasBudgets(caller) ? demandOf(request, caller, estimateOf(request)) : undefined;
     },
     /**
-     * Runs before the first upstream request. Undefined: the cost is reserved, or the key has no budget. A promise: the
+     * Runs before the first upstream request. Undefined if the cost is reserved, or the key has no budget. A promise:
+     * the
      * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
      */
     reserve,

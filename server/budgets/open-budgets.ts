@@ -12,7 +12,7 @@ import { createRequestCharging, type RequestChargingOptions } from "./charge-req
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "inFlight">,
     Pick<OpenedLedger, "spend" | "loadEndUsersAndTags" | "forwarding" | "isAfterKill"> {
-  /** The budgets that replicas share. Undefined: each process counts for itself. */
+  /** The budgets that replicas share. Undefined if each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
   readonly emit: Emit;
 }

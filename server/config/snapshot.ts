@@ -38,18 +38,18 @@ export interface Model {
   readonly kind: ModelKind;
   /** In the order of the file. The first is the reference for drift detection. Each has its tier. */
   readonly targets: readonly Target[];
-  /** Absent: `p2c`. */
+  /** The default is `p2c`. */
   readonly policy?: PolicyName;
   readonly source: Source;
   readonly ownedBy: string;
   readonly description?: string;
-  /** The day from which no target serves it, such as `2026-12-01`. Absent: no shutdown date is known. */
+  /** The day from which no target serves it, such as `2026-12-01`. If absent, no shutdown date is known. */
   readonly shutdownDate?: string;
-  /** Timeout of a whole request. Absent: the setting applies. */
+  /** Timeout of a whole request. If absent, the setting applies. */
   readonly timeoutMs?: number;
-  /** How long prompts, inputs, vectors and images of its requests are stored. Absent: they are not stored. */
+  /** How long prompts, inputs, vectors and images of its requests are stored. If absent, they are not stored. */
   readonly storeContentMs?: number;
-  /** Embedding models: where the lines of its batches run. Absent: now. */
+  /** Embedding models: where the lines of its batches run. If absent, now. */
   readonly batches?: (typeof batchExecutions)[number];
   /** Responses have the header `vexel-cost`. */
   readonly showCost?: true;
@@ -68,15 +68,17 @@ export interface Model {
   readonly contextual?: true;
   /** Embedding models: micro-batching is disabled. */
   readonly unbatched?: true;
-  /** Embedding models: token arrays are refused, or passed unchanged to targets that support them. Absent: decoded. */
+  /**
+   * Embedding models: token arrays are refused, or passed unchanged to targets that support them. If absent, decoded.
+   */
   readonly tokenArrays?: "refuse" | "pass";
-  /** Embedding models: a target reads images, or is assumed to. Absent: none does. */
+  /** Embedding models: a target reads images, or is assumed to. If absent, none does. */
   readonly readsImages?: true | "assumed";
   /** Image models: the most images in one request. */
   readonly maxImages: number;
-  /** Image models: how options that a target does not support are handled. Absent: `adapt`. */
+  /** Image models: how options that a target does not support are handled. The default is `adapt`. */
   readonly parameters?: ParameterPolicy;
-  /** Image models: whether a request continues after its client disconnects. Absent: the setting applies. */
+  /** Image models: whether a request continues after its client disconnects. If absent, the setting applies. */
   readonly onDisconnect?: "finish" | "cancel";
   /** Image models: retries on another target even if the failed one may have billed the image. */
   readonly retryPaid?: true;
@@ -99,7 +101,7 @@ export interface Defaults {
 }
 
 export interface Key {
-  /** When the key stops working, in Unix milliseconds. Absent: never. */
+  /** When the key stops working, in Unix milliseconds. If absent, never. */
   readonly expiresAt?: number;
   readonly id: string;
   readonly name: string;
@@ -109,9 +111,9 @@ export interface Key {
   readonly models: readonly string[];
   /** Default models. They override those of the snapshot. */
   readonly defaults?: Defaults;
-  /** How unsupported options of its image requests are handled. Absent: the model's setting applies. */
+  /** How unsupported options of its image requests are handled. If absent, the model's setting applies. */
   readonly parameters?: ParameterPolicy;
-  /** The priority of its requests, whatever their header says. Absent: the header decides. */
+  /** The priority of its requests, whatever their header says. If absent, the header decides. */
   readonly priority?: "batch";
   /** Its responses have the header `vexel-cost`, whatever the model says. */
   readonly showCost?: true;
@@ -158,13 +160,13 @@ export interface Webhook {
   /** Derived from the URL, so that it is stable across reloads. */
   readonly id: string;
   readonly url: string;
-  /** `whsec_` and the key in base64. Absent: requests are not signed, because the format is not `standard`. */
+  /** `whsec_` and the key in base64. If absent, requests are not signed, because the format is not `standard`. */
   readonly secret?: string | undefined;
-  /** Absent: `standard`. */
+  /** The default is `standard`. */
   readonly format?: WebhookFormat;
   /** Globs over event types. */
   readonly events: readonly string[];
-  /** The client's project or API key (`auth/owner.ts`). Absent: the operator has configured it. */
+  /** The client's project or API key (`auth/owner.ts`). If absent, the operator has configured it. */
   readonly owner?: string;
   /** Signs as well, after a rotation of the secret. */
   readonly previousSecret?: string;
@@ -188,7 +190,7 @@ export interface Snapshot {
   readonly version: number;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly models: ReadonlyMap<string, Model>;
-  /** A model embeds images. Absent: none does. */
+  /** A model embeds images. If absent, none does. */
   readonly embedsImages?: boolean;
   readonly keys: KeyTable;
   /** The keys of the file, by hash. */
@@ -228,7 +230,7 @@ const tables = {
   alert: "alerts",
 } as const;
 
-/** Undefined: there is no such entity. Not for stored keys. */
+/** Undefined if there is no such entity. Not for stored keys. */
 export function originOf(
   snapshot: Omit<Snapshot, "version" | "keys">,
   kind: OriginKind,

@@ -15,7 +15,7 @@ interface DriftDetectionOptions extends Pick<CanaryOptions, "snapshot" | "embed"
   readonly clearCache: () => unknown;
   /** Evicts every cached vector of this replica. */
   readonly clearLocal: () => Promise<void>;
-  /** The cache that replicas share. Undefined: there is none. */
+  /** The cache that replicas share. */
   readonly shared: Pick<SharedEmbeddings, "onCleared"> | undefined;
   readonly log: Log;
   readonly emit: Emit;
@@ -46,7 +46,7 @@ export function createDriftDetection(options: DriftDetectionOptions) {
       void (checksAfterClear > 0 ? clearLocal() : clearCache());
     },
   });
-  /** Undefined: targets are never checked. */
+  /** Undefined if targets are never checked. */
   const driftChecks =
     hours === 0
       ? undefined
@@ -105,7 +105,7 @@ const minRecheckMs = 10_000;
 
 export function scheduleDriftChecks({ hours, check, timers, clock }: ScheduleOptions) {
   let running: Promise<void> | undefined;
-  /** The next check. Undefined: none was requested since the last one started. */
+  /** The next check. Undefined if none was requested since the last one started. */
   let requested: "new targets" | "all targets" | undefined;
   let fullCheckAt = clock();
   let lastEndedAt = Number.NEGATIVE_INFINITY;

@@ -63,7 +63,7 @@ export const chargeEmbeddings: ChargeAttempt<EmbeddingsQuery, EmbeddingsResponse
   });
 };
 
-/** In US dollars. Undefined: unknown. */
+/** In US dollars. Undefined if unknown. */
 function costOf(
   response: EmbeddingsResponse,
   { input }: EmbeddingsQuery,

@@ -110,7 +110,7 @@ export class SingleFlight {
     return this.#inFlight.size;
   }
 
-  /** The request in flight for an input that a request of this priority may wait for. Undefined: there is none. */
+  /** The request in flight for an input that a request of this priority may wait for. */
   find(key: string, priority: Priority): InFlightQuery | undefined {
     const query = this.#inFlight.get(key);
     return query?.mayBeJoinedBy(priority) ? query : undefined;

@@ -231,7 +231,7 @@ const isTooLarge = (error: unknown): boolean =>
 export type UnsplittableReason = "inputs depend on each other" | "large extra fields";
 
 /**
- * The reason why no stage may cache, deduplicate, share, batch or split the request. Undefined: the stages may do so.
+ * The reason why no stage may cache, deduplicate, share, batch or split the request. Undefined if the stages may do so.
  * Large extra fields are such a reason, because comparing them with those of other requests would block the event loop,
  * and splitting the request would send them several times.
  */

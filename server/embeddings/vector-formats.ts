@@ -128,9 +128,9 @@ interface ResponseTail {
   readonly model: string;
   /** For `usage`, which OpenAI's types require: as reported, or estimated. */
   readonly tokens: number;
-  /** Absent: equal to `tokens`. */
+  /** If absent, equal to `tokens`. */
   readonly totalTokens?: number | undefined;
-  /** The part of `tokens` that are tokens of images. Absent: not known. */
+  /** The part of `tokens` that are tokens of images. Absent if not known. */
   readonly imageTokens?: number | undefined;
 }
 
@@ -273,7 +273,8 @@ export async function longBodyOf(
 const largeBodyBytes = 64 * 1024;
 
 /**
- * A large body holds its reserved memory until it is sent, and is released then: no other response refers to it. Left to
+ * A large body holds its reserved memory until it is sent, and is released then: no other response refers to it. Left
+ * to
  * the garbage collector, 100 vectors take a tenth more CPU time, to fill new memory.
  */
 function bodyOf(chunks: readonly Buffer[]): ResponseBody {

@@ -23,7 +23,7 @@ import {
 interface DeliveryQueueOptions extends AttemptOptions {
   readonly queue: Pick<DeliveryStore, "claim" | "settle" | "release" | "abandonAll" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
-  /** Loads the webhooks with pending deliveries that are not in memory. Absent: all are. */
+  /** Loads the webhooks with pending deliveries that are not in memory. If absent, all are. */
   readonly refreshWebhooks?: () => Promise<void>;
   readonly random: () => number;
   readonly report: (report: DeliveryReport) => void;

@@ -30,7 +30,7 @@ interface OpenEventsOptions {
   readonly snapshot: () => Snapshot;
   /** The version of the gateway, for the user agent. */
   readonly version: string;
-  /** The stores that replicas share. Undefined: `events.db` in the data folder. */
+  /** The stores that replicas share. The default is `events.db` in the data folder. */
   readonly shared:
     | Pick<SharedStorage, "events" | "deliveries" | "alerts" | "webhookEndpoints" | "now">
     | undefined;

@@ -103,7 +103,7 @@ export function createClientFiles({ index, store, receiving, log, now }: ClientF
 
   /**
    * The result of paid requests: it is stored whatever the quotas say. What an earlier attempt has left is replaced.
-   * Undefined: an earlier attempt has stored it.
+   * Undefined if an earlier attempt has stored it.
    */
   const beginResult = async (
     id: string,
@@ -133,7 +133,7 @@ export function createClientFiles({ index, store, receiving, log, now }: ClientF
     return file;
   };
 
-  /** Undefined: it was deleted. Rejects if the storage is not available. */
+  /** Undefined if it was deleted. Rejects if the storage is not available. */
   const findContent = async ({ id }: Pick<StoredFile, "id">): Promise<FoundFile | undefined> => {
     const parts = await index.parts(id);
     return parts ? joinedParts(store, parts) : store.find(id);

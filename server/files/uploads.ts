@@ -1,7 +1,9 @@
 /**
  * Uploads of large files in parts. The parts may arrive in any order and at any replica, and take space as they arrive.
- * Completing the upload copies nothing: the parts, in their order, are the content of the file. An MD5 checksum is of the
- * whole file, and cannot be joined from checksums of its parts, whose order is unknown when they arrive. So the parts are
+ * Completing the upload copies nothing: the parts, in their order, are the content of the file. An MD5 checksum is of
+ * the
+ * whole file, and cannot be joined from checksums of its parts, whose order is unknown when they arrive. So the parts
+ * are
  * read once more, in turns, if the client sends a checksum; a wrong one ends the upload.
  */
 
@@ -25,7 +27,7 @@ interface UploadsOptions {
   readonly receiving: ReceivingFiles;
   /** For reading parts whose checksum is verified. */
   readonly turns: ByteTurns;
-  /** When a file expires, in Unix milliseconds. Null: never. */
+  /** When a file expires, in Unix milliseconds. Null if never. */
   readonly expiryOf: (createdAt: number, purpose: string, seconds: number | null) => number | null;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
@@ -175,7 +177,8 @@ export function createUploads(options: UploadsOptions) {
       }
     },
     /**
-     * The file has the parts in the order of `partIds`. Requests that complete the same upload follow each other, so that
+     * The file has the parts in the order of `partIds`. Requests that complete the same upload follow each other, so
+     * that
      * one that is repeated does not read the parts at the same time. Rejects with GatewayError.
      */
     complete: async (

@@ -19,7 +19,10 @@ export interface BodyTimeout {
 interface BodyTimeoutOptions {
   /** The longest time without a byte. */
   readonly idleMs: number;
-  /** Minimum average rate of a body in bytes per second, after the first `idleMs`. Absent: 16 KiB. 0: no minimum. */
+  /**
+   * Minimum average rate of a body in bytes per second, after the first `idleMs`. The default is 16 KiB. 0: no
+   * minimum.
+   */
   readonly minRate?: number | undefined;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;

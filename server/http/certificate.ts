@@ -140,7 +140,7 @@ interface WatchCertificateOptions {
 interface WatchedCertificate {
   /** The newest valid certificate. */
   current(): Certificate;
-  /** Why the files were not applied: the previous certificate stays. Undefined: the files are in force. */
+  /** Why the files were not applied: the previous certificate stays. Undefined if the files are in force. */
   problem(): string | undefined;
   close(): void;
 }

@@ -29,7 +29,9 @@ export function createClientAddress(trustedProxies: string): (request: Addressed
   };
 }
 
-/** The scheme of the client's request. Undefined: no trusted proxy says it, so it is that of the connection. */
+/**
+ * The scheme of the client's request. Undefined if there is no trusted proxy says it, so it is that of the connection.
+ */
 export function createForwardedScheme(
   trustedProxies: string,
 ): (request: AddressedRequest) => "http" | "https" | undefined {

@@ -37,7 +37,7 @@ interface RequestReport {
   readonly route: string;
   readonly status: number;
   readonly latencyMs: number;
-  /** Absent: not known. */
+  /** Absent if not known. */
   readonly clientAddress?: string;
   readonly error?: ErrorKind;
 }

@@ -23,7 +23,7 @@ export interface ListenOptions
   readonly trustedProxies: string;
   /** The longest wait for the next bytes of a request body. */
   readonly bodyMs: number;
-  /** Minimum average rate of a body, in bytes per second. Absent: the default. 0: no minimum. */
+  /** Minimum average rate of a body, in bytes per second. The default applies if absent. 0: no minimum. */
   readonly minBodyRate?: number | undefined;
   readonly maxConnections: number;
 }

@@ -55,9 +55,9 @@ interface JsonLimits {
   readonly maxTextBytes: number;
   /** Long `data:` URLs together. */
   readonly maxDataUrlBytes: number;
-  /** The setting of `maxTextBytes`. Absent: the endpoint has a limit of its own. */
+  /** The setting of `maxTextBytes`. If absent, the endpoint has a limit of its own. */
   readonly textSetting?: string | undefined;
-  /** The setting of `maxDataUrlBytes`. Absent: such URLs count as text. */
+  /** The setting of `maxDataUrlBytes`. If absent, such URLs count as text. */
   readonly dataUrlSetting?: string | undefined;
 }
 
@@ -235,7 +235,10 @@ const tooLarge = (maxBytes: number, setting: string | undefined): GatewayError =
   );
 };
 
-/** `setting`: the setting of `maxBytes`. Yields the chunks of the body, up to `maxBytes`. If the consumer stops early, the connection discards the rest. */
+/**
+ * `setting`: the setting of `maxBytes`. Yields the chunks of the body, up to `maxBytes`. If the consumer stops early,
+ * the connection discards the rest.
+ */
 export async function* readBodyChunks(
   { headers, body }: IncomingBody,
   maxBytes: number,

@@ -12,9 +12,9 @@ import { IdempotencyStore } from "./idempotency-store.ts";
 interface OpenIdempotencyOptions extends Pick<ResponseFilesOptions, "disk" | "maxBytes" | "ttlMs"> {
   /** The data folder. */
   readonly folder: string;
-  /** Has copies of the responses, which all replicas replay. Undefined: responses are in the data folder only. */
+  /** Has copies of the responses, which all replicas replay. Undefined if responses are in the data folder only. */
   readonly objects: ObjectStore | undefined;
-  /** The claims that replicas share. Undefined: this is the only replica. */
+  /** The claims that replicas share. Undefined if this is the only replica. */
   readonly claims: Pick<RequestClaims, "claim"> | undefined;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */

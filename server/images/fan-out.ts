@@ -31,7 +31,7 @@ interface FanOutOptions<Q> {
   readonly isFinal?: (error: unknown) => boolean;
   /**
    * Called when the target generates one image although several were requested: the others are requested one by one.
-   * Absent: they are missing.
+   * If absent, they are missing.
    */
   readonly onSingleImage?: (() => void) | undefined;
 }

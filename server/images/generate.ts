@@ -70,7 +70,7 @@ export const rejectionReason =
   <Q extends ImageQuery>(request: StageRequest<Q>, target: Target): unknown =>
     planRejection(request.query, capabilities(target, operationOf(request)), policyOf(request));
 
-/** The error of the plan. Undefined: a target with these capabilities can serve the query. */
+/** The error of the plan. Undefined if a target with these capabilities can serve the query. */
 export function planRejection(
   query: ImageQuery,
   capabilities: ImageCapabilities,
@@ -126,7 +126,7 @@ interface Attempt<Q extends ImageQuery> {
   readonly adapted: Set<string>;
   /** A parameter that the gateway emulated or changed. `step`: its routing step. */
   readonly onAdapted: (name: string, step?: Step) => void;
-  /** Undefined: images that the target does not generate at once are missing. */
+  /** Undefined if images that the target does not generate at once are missing. */
   readonly onSingleImage: (() => void) | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Loads the images of an embeddings request, before the cache is asked: decodes `data:` URLs, downloads links behind
- * the SSRF guard, and reads images that this gateway served. The header of each image is checked; no image is decoded in
+ * the SSRF guard, and reads images that this gateway served. The header of each image is checked; no image is decoded
+ * in
  * this process.
  */
 import { copyOf, viewOf } from "../lib/borrowed-bytes.ts";
@@ -33,7 +34,7 @@ interface ImageLoaderOptions {
       readonly origin: { readonly param: string };
     },
   ) => Promise<CollectedImage>;
-  /** The content of an image that this gateway served. Undefined: the link has no valid signature, or has expired. */
+  /** The content of an image that this gateway served. Undefined if the link has no valid signature, or has expired. */
   readonly findServed: (name: string, search: string) => Promise<Pick<Blob, "stream"> | undefined>;
   /** The maximum of an image. Its header is checked, so that an image that takes too much memory is never decoded. */
   readonly maxPixels: number;
@@ -126,7 +127,7 @@ const largeUrl = 256 * 1024;
 /** `https://gateway/files/images/NAME?expires=…&signature=…`, or the path alone. */
 const servedLink = /^(https?:\/\/[^/?#]+)?\/files\/images\/([\w.-]{1,200})(\?[^#]*)?$/i;
 
-/** Undefined: it is not a link of this gateway. The signature decides, not the host. */
+/** Undefined if it is not a link of this gateway. The signature decides, not the host. */
 async function readServed(
   url: string,
   param: string,

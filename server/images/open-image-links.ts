@@ -19,7 +19,7 @@ interface ImageLinksOptions {
   readonly maxBytes: number;
   readonly disk: ImageFilesOptions["disk"];
   readonly secrets: Pick<LinkSecretOptions, "secret" | "previous">;
-  /** The images that replicas share. Absent: images are in the data folder. */
+  /** The images that replicas share. If absent, images are in the data folder. */
   readonly images: BlobStore | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -49,7 +49,7 @@ export function openImageLinks(options: ImageLinksOptions) {
       return url ?? `${publicUrl}/files/images/${name}${signLink(name, expires, secrets[0])}`;
     },
     find: (name: string) => store.find(name),
-    /** The link's expiry in Unix seconds. Undefined: its signature is not valid, or it has expired. */
+    /** The link's expiry in Unix seconds. Undefined if its signature is not valid, or it has expired. */
     check: (name: string, search: string): number | undefined =>
       verifyLink(name, search, secrets, now()),
     sweep: () => store.sweep(),

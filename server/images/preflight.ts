@@ -75,7 +75,7 @@ export async function checkEdit(
 }
 
 interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" | "key"> {
-  /** Accepted media types. Absent: png, jpeg and webp. */
+  /** Accepted media types. The default is png, jpeg and webp. */
   readonly types?: readonly string[];
 }
 

@@ -65,7 +65,7 @@ export async function prepareSources<Q extends GenerationQuery>(
 
 const toFileSource = (file: FilePart): ImageSource => ({ kind: "file", file });
 
-/** Undefined: the target reads the reference itself. */
+/** Undefined if the target reads the reference itself. */
 async function markupFile(
   markup: ImageSource,
   first: FilePart | undefined,
@@ -98,7 +98,7 @@ async function needsRotation(
 
 /**
  * For `size: auto`, OpenAI uses the size of the first source image. Returns the size nearest to it that the target
- * supports. Undefined: the target has no `matchFirstImage`, the gateway does not have the first image as a file, the
+ * supports. Undefined if the target has no `matchFirstImage`, the gateway does not have the first image as a file, the
  * request has a size, or it has a mask and the target no `matchMasked`.
  */
 async function sizeOfFirstImage(

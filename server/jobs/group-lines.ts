@@ -10,7 +10,9 @@ import { chunksOf, type JobLine, type LineResult } from "./job-kind.ts";
 /** The most lines that run concurrently, and the most inputs that they have together: their results are in memory. */
 const maxLines = 128;
 const maxInputs = 2048;
-/** The most JSON text that they have together, unless one line has more: about the tokens of OpenAI's largest request. */
+/**
+ * The most JSON text that they have together, unless one line has more: about the tokens of OpenAI's largest request.
+ */
 const maxLength = 1024 * 1024;
 
 export async function* groupLines(
@@ -43,7 +45,7 @@ function inputsOf({ operation, body }: JobLine): number {
   return Array.isArray(input) ? input.length : 1;
 }
 
-/** Undefined: the request failed, and each line is sent by itself. */
+/** Undefined if the request failed, and each line is sent by itself. */
 export async function resultsOfLines(
   result: LineResult,
   lines: number,

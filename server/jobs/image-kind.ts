@@ -147,7 +147,7 @@ export async function removeInput(files: FileStore, id: string): Promise<void> {
   }
 }
 
-/** Undefined: it does not exist. */
+/** Undefined if it does not exist. */
 export async function readInput(files: FileStore, id: string): Promise<ImageQuery | undefined> {
   const found = await files.find(inputName(id));
   if (!found) return undefined;

@@ -25,9 +25,9 @@ interface JobBudgetOptions {
   readonly charging: Pick<RequestCharging, "reserve">;
   readonly budgets: Pick<Budgets, "setJobEntries">;
   readonly store: Pick<JobStore, "listReserved">;
-  /** The budgets of an API key and its project. Undefined: it has none, or was revoked. */
+  /** The budgets of an API key and its project. Undefined if it has none, or was revoked. */
   readonly budgetsOf: (keyId: string) => Caller["budgets"];
-  /** The budget of an end user or a tag of the project of the key. Undefined: it has none. */
+  /** The budget of an end user or a tag of the project of the key. */
   readonly endUserOrTagBudgetOf: (keyId: string, label: string) => BudgetedOwner | undefined;
   readonly timers: Timers;
   /** Unix milliseconds. */
@@ -82,8 +82,9 @@ export function createJobBudget(options: JobBudgetOptions) {
 
   return {
     /**
-     * For lines that no row reserves yet: the cost of a query, or an amount in US dollars. Null: it is unknown. Throws
-     * GatewayError if a budget is too small. Undefined: there is no budget.
+     * For lines that no row reserves yet: the cost of a query, or an amount in US dollars. Null if it is unknown.
+     * Throws
+     * GatewayError if a budget is too small. Undefined if there is no budget.
      */
     reserve: async (
       name: string,

@@ -24,34 +24,34 @@ type LineOperation = Exclude<Operation, "moderations">;
 export interface JobLine {
   readonly operation: LineOperation;
   readonly body?: unknown;
-  /** The error of its request, because its body was not parsed. Absent: it was. */
+  /** The error of its request, because its body was not parsed. If absent, it was. */
   readonly refusal?: GatewayError;
   readonly query?: GenerationQuery | EditQuery;
   /** The base URL of image links in the response. */
   readonly publicUrl: string;
-  /** The header `vexel-tags` of the job. Absent: it had none. */
+  /** The header `vexel-tags` of the job. If absent, it had none. */
   readonly tags?: string;
   /**
    * The Idempotency-Key of the job, and the fingerprint of its submission: requests with and without a job share the
-   * keys. Absent: it had none.
+   * keys. If absent, it had none.
    */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string };
-  /** What the client calls the line. Absent: it has one line. */
+  /** What the client calls the line. If absent, it has one line. */
   readonly customId?: string;
   /**
    * The number of inputs of each of several lines that are sent as this one request. The body of its response then has
-   * one chunk for each of them. Absent: it is one line.
+   * one chunk for each of them. If absent, it is one line.
    */
   readonly inputsOfLines?: readonly number[];
-  /** The batch of a vendor has run the line. Absent: it is sent now. */
+  /** The batch of a vendor has run the line. If absent, it is sent now. */
   readonly vendor?: VendorLine;
-  /** Why the line is not sent. Absent: it is. */
+  /** Why the line is not sent. If absent, it is. */
   readonly failure?: GatewayError;
-  /** The part of the range's reservation that belongs to the line. Absent: nothing is reserved for it. */
+  /** The part of the range's reservation that belongs to the line. If absent, nothing is reserved for it. */
   readonly reserved?: LineReservation;
 }
 
-/** Consecutive lines, and the one request with all of their inputs. Absent: the line is sent by itself. */
+/** Consecutive lines, and the one request with all of their inputs. If absent, the line is sent by itself. */
 export interface MergedLines {
   readonly lines: readonly JobLine[];
   readonly merged?: JobLine;
@@ -106,7 +106,7 @@ export interface FinishedJob {
   readonly data?: JobData;
   /** The results cannot be read: no line counts as completed. */
   readonly hasNoResults?: boolean;
-  /** The size of what the job still stores, which counts against the quota. Absent: as before. */
+  /** The size of what the job still stores, which counts against the quota. If absent, as before. */
   readonly bytes?: number;
 }
 
@@ -129,16 +129,18 @@ export interface JobKind {
   /** Image jobs are interactive requests; lines of a batch wait behind them. */
   readonly priority: "interactive" | "batch";
   /**
-   * Reads and checks the input of a new job. Absent: a job has its ranges when it is accepted. One without them was not
+   * Reads and checks the input of a new job. If absent, a job has its ranges when it is accepted. One without them was
+   * not
    * accepted, and is deleted.
    */
   prepare?(job: StoredJob): Promise<PreparedJob>;
   /**
-   * Takes the next steps of a range, until its lines that have not ended can run. Both throw GatewayError if the input is
+   * Takes the next steps of a range, until its lines that have not ended can run. Both throw GatewayError if the input
+   * is
    * gone, and the job fails.
    */
   open(held: HeldRange): Promise<{ readonly lines: AsyncIterable<JobLine> } | RangeEnd>;
-  /** Merges embedding lines into requests with the inputs of several lines. Absent: each line is a request. */
+  /** Merges embedding lines into requests with the inputs of several lines. If absent, each line is a request. */
   merge?(lines: readonly JobLine[]): readonly MergedLines[];
   /** One line of the results. The body of the result is read to its end. */
   format(line: JobLine, result: LineResult): AsyncIterable<BorrowedBytes> | Uint8Array;
@@ -147,8 +149,9 @@ export interface JobKind {
   /** The error of a line without a result because the job ended before. `wasSent`: it was not done in `inFlightMs`. */
   notRun(job: StoredJob, wasSent: boolean): GatewayError;
   /**
-   * A range with a batch of a vendor has ended, or its job has: what is left at the vendor is deleted. False: it is tried
-   * again. Absent: nothing is left.
+   * A range with a batch of a vendor has ended, or its job has: what is left at the vendor is deleted. False: it is
+   * tried
+   * again. If absent, nothing is left.
    */
   cleanUp?(range: ClaimedRange): Promise<boolean>;
   /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */

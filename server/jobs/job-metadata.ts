@@ -1,4 +1,6 @@
-/** `metadata` of a job: up to 16 pairs that its client reads back. It may name the webhook endpoint of the job's event. */
+/**
+ * `metadata` of a job: up to 16 pairs that its client reads back. It may name the webhook endpoint of the job's event.
+ */
 import type { JobEvent } from "../../contract/events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StoredJob } from "../storage/sql/stored-job.ts";
@@ -50,7 +52,7 @@ export function jobEventOf({ id, owner, kind, status, data }: StoredJob): JobEve
 
 /** Part of what every job stores. */
 export interface JobWebhook {
-  /** The id of the webhook endpoint that the client named for this job. Absent: none. */
+  /** The id of the webhook endpoint that the client named for this job. If absent, none. */
   readonly webhook?: string;
 }
 

@@ -1,7 +1,9 @@
 /**
  * The slots of a process for one kind of work on jobs, such as the image lines of batches. Projects take turns, and
- * within a project its API keys. A slow line holds its slot for minutes, so some slots stay free (`KeyShares`): a key has
- * at most half of them, its project two thirds, and a project that comes later finds a free one. A project without a slot
+ * within a project its API keys. A slow line holds its slot for minutes, so some slots stay free (`KeyShares`): a key
+ * has
+ * at most half of them, its project two thirds, and a project that comes later finds a free one. A project without a
+ * slot
  * may take the last one, and so may a key, within the share of its project.
  */
 import { KeyShares } from "../lib/key-shares.ts";
@@ -31,7 +33,7 @@ export class JobSlots {
     this.#keyTurns.keep(new Set(waiting.map(({ keyId }) => keyId)));
   }
 
-  /** The waiting key and project that get the next slot. Undefined: the slot stays free. */
+  /** The waiting key and project that get the next slot. Undefined if the slot stays free. */
   next(waiting: Iterable<JobOwner>): JobOwner | undefined {
     let first: JobOwner | undefined;
     for (const each of waiting) {

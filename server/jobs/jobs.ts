@@ -65,7 +65,8 @@ export function createJobs(options: JobsOptions) {
     findById: (id: string) => store.findById(id),
     listAll: (owners: readonly string[] | null, page: PageRequest) => store.listAll(owners, page),
     /**
-     * The job with this idempotency key, when its request is stored. Undefined: there is none, or it could not be stored.
+     * The job with this idempotency key, when its request is stored. Undefined if there is none, or it could not be
+     * stored.
      * Throws GatewayError if that takes too long.
      */
     findSubmitted: async (owner: string, key: string, signal: AbortSignal) => {
@@ -77,7 +78,7 @@ export function createJobs(options: JobsOptions) {
         await sleep(waitMs, signal).catch(() => undefined);
       }
     },
-    /** Undefined: the job `after` does not exist. */
+    /** Undefined if the job `after` does not exist. */
     list: (owner: string, kind: JobKindName, page: JobPage) => store.list(owner, kind, page),
     /** `isNew`: false if a job with the same idempotency key exists. Throws GatewayError. */
     submit: async ({ windowMs, ...job }: Submitted) => {
@@ -119,7 +120,7 @@ export function createJobs(options: JobsOptions) {
       await files.removeFolder(jobFolder(id));
       await store.remove(id);
     },
-    /** The result of an image job. Undefined: it is missing. */
+    /** The result of an image job. Undefined if it is missing. */
     result: async (id: string): Promise<ImageResult | undefined> => {
       const segment = (await listSegments(files, id)).find(({ kind }) => kind === "output");
       const file = segment && (await files.find(segment.name));

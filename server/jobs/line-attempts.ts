@@ -163,7 +163,7 @@ export class LineAttempts {
       : AbortSignal.any([stopping, controlOf(range.job.id).endingSignal]);
   }
 
-  /** The next step of the line, by the row of its range. Undefined: it is sent, or what was sent is awaited. */
+  /** The next step of the line, by the row of its range. Undefined if it is sent, or what was sent is awaited. */
   #endUnsent({ range, earlier, kind, line }: RunningLine): LineEnd | undefined {
     const { stopping, controlOf } = this.#options;
     const { isPaused, ending, job } = controlOf(range.job.id);
@@ -185,7 +185,7 @@ export class LineAttempts {
     }
   }
 
-  /** The result of a line that succeeded, or whose job ends. Undefined: it failed. */
+  /** The result of a line that succeeded, or whose job ends. Undefined if it failed. */
   #resultOf(
     { kind, range, line }: RunningLine,
     response: OutgoingResponse,
@@ -204,7 +204,7 @@ export class LineAttempts {
     return none(wasSent && !isEmbedding ? possiblyBilled(error) : error);
   }
 
-  /** Undefined: the line is not sent again. One that was resumed, or that failed at the vendor, is not. */
+  /** Undefined if the line is not sent again. One that was resumed, or that failed at the vendor, is not. */
   #delayOf(
     { earlier, range, line }: RunningLine,
     response: OutgoingResponse,
@@ -305,7 +305,7 @@ const resultOf = (
 const gatewayHeaders = (headers: OutgoingResponse["headers"]): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("vexel-")));
 
-/** As long as the response says, otherwise longer after each attempt. Undefined: a retry cannot succeed. */
+/** As long as the response says, otherwise longer after each attempt. Undefined if a retry cannot succeed. */
 function delayOf({ status, headers }: OutgoingResponse, attempt: number): number | undefined {
   const isTransient = status === 408 || status === 409 || status === 429 || status >= 500;
   if (!isTransient || headers["x-should-retry"] === "false") return undefined;

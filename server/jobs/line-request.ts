@@ -1,7 +1,9 @@
 /**
  * A line of a job as the pipeline sees it: a request without a connection, and what is recorded of an image line before
- * and while it is sent, so that it is never paid for twice: the number of its upstream requests before each of them, and
- * the job of an upstream whose API is a queue. After a crash, a line with such a job is polled again; a line without one
+ * and while it is sent, so that it is never paid for twice: the number of its upstream requests before each of them,
+ * and
+ * the job of an upstream whose API is a queue. After a crash, a line with such a job is polled again; a line without
+ * one
  * may have been billed, and is not sent again.
  */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
@@ -142,7 +144,7 @@ interface LineContextOptions {
   readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
-  /** Aborted when the job ends early: a line that is not sent yet never is. Undefined: the line goes on. */
+  /** Aborted when the job ends early: a line that is not sent yet never is. Undefined if the line goes on. */
   readonly ending: AbortSignal | undefined;
 }
 
@@ -155,7 +157,7 @@ export class LineContext implements JobLineContext {
   readonly #inTurn = createSerialize();
   readonly #resumed: UpstreamJob[] | undefined;
   readonly #aborted = new AbortController();
-  /** Of its request. Undefined: it has not failed. */
+  /** Of its request. Undefined if it has not failed. */
   error: LastError | undefined;
   #sent = 0;
   #jobs: UpstreamJob[] = [];

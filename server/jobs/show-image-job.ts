@@ -20,7 +20,7 @@ function statusOf({ status, startedAt }: StoredJob): ShownStatus {
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
-/** The last error of a job that waits, and the next attempt. Null: it does not wait. */
+/** The last error of a job that waits, and the next attempt. Null if it does not wait. */
 export const showWaiting = ({ endedAt, waiting }: StoredJob) =>
   endedAt === null && waiting?.error
     ? { ...waiting.error, next_attempt_at: seconds(waiting.until) }
@@ -59,7 +59,8 @@ export const showImageTask = (job: StoredJob) => {
 };
 
 /**
- * `shown`: the job, whose last member is `result`. The result is sent as it is stored, without parsing it. Before it are
+ * `shown`: the job, whose last member is `result`. The result is sent as it is stored, without parsing it. Before it
+ * are
  * the headers of its response, if there are any: nothing is adapted or dropped in silence.
  */
 export async function sendJob(

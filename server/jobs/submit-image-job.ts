@@ -145,7 +145,7 @@ async function submit(
 
 /**
  * Stores the request. From then on, its cost stays reserved. A job whose request cannot be stored does not exist.
- * Undefined: another job has the idempotency key.
+ * Undefined if another job has the idempotency key.
  */
 async function store(
   submitted: Parameters<Jobs["submit"]>[0],
@@ -175,7 +175,7 @@ async function store(
   return { ...job, status: "in_progress" };
 }
 
-/** In the budgets of the key, the project, the end user and the tags. Undefined: nothing is reserved. */
+/** In the budgets of the key, the project, the end user and the tags. Undefined if nothing is reserved. */
 function reservedFor(
   { budgets }: Caller,
   reservation: Reservation | undefined,
@@ -200,7 +200,8 @@ const notStored = (): GatewayError =>
 const withoutAsync = ({ isAsync: _, ...query }: GenerationQuery): GenerationQuery => query;
 
 /**
- * Links are short, and a job may be read often. A client that wants base64 asks for it. If the client waits, its response
+ * Links are short, and a job may be read often. A client that wants base64 asks for it. If the client waits, its
+ * response
  * is that of a request without a job.
  */
 function withLinks(given: GenerationQuery): GenerationQuery {

@@ -62,7 +62,7 @@ export async function exportLedger(options: ExportOptions): Promise<void> {
   }
 }
 
-/** Undefined: another replica has taken over. */
+/** Undefined if another replica has taken over. */
 async function exportHour(
   hour: ExportedHour,
   { exports, objects, percent, signal, fileRows = defaultFileRows }: ExportOptions,

@@ -31,11 +31,11 @@ interface LedgerOptions {
   readonly days: number;
   /** While rows cannot be written: refuse requests, or serve them. */
   readonly onError: "refuse" | "serve";
-  /** The ledger that replicas share. Undefined: the ledger is in the data folder only. */
+  /** The ledger that replicas share. Undefined if the ledger is in the data folder only. */
   readonly shared:
     | Pick<SharedStorage, "ledger" | "exports" | "queries" | "spend" | "now">
     | undefined;
-  /** Where the rows of `shared` are exported, and how many of them. Undefined: they are not. */
+  /** Where the rows of `shared` are exported, and how many of them. Undefined if they are not. */
   readonly exportTo: Pick<ExportOptions, "objects" | "percent"> | undefined;
   readonly log: Log;
   readonly emit: Emit;
@@ -54,11 +54,11 @@ export interface OpenedLedger {
   readonly queries: LedgerQueries;
   /** What budget owners have spent. */
   readonly spend: Spend;
-  /** Reads what end users and tags have spent, before `spend` is asked. Undefined: it is in the data folder. */
+  /** Reads what end users and tags have spent, before `spend` is asked. Undefined if it is in the data folder. */
   readonly loadEndUsersAndTags: LedgerForwarding["loadEndUsersAndTags"] | undefined;
   /** An earlier process on the data folder ended without closing its outbox. */
   readonly isAfterKill: boolean;
-  /** Undefined: the ledger is in the data folder only. */
+  /** Undefined if the ledger is in the data folder only. */
   readonly forwarding: { backlog(): number; isReachable(): boolean } | undefined;
 }
 

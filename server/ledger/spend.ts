@@ -89,9 +89,9 @@ export class OwnerSpend implements SpendKey {
 }
 
 interface SpendOptions {
-  /** The sum in the ledger's database, as last read. Undefined: it has not been read. May throw. */
+  /** The sum in the ledger's database, as last read. Undefined if it has not been read. May throw. */
   readonly readSpent: (key: SpendKey) => number | undefined;
-  /** What it was at least. Absent: 0. */
+  /** What it was at least. The default is 0. */
   readonly startAt?: (key: SpendKey) => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;

@@ -2,7 +2,7 @@
 import { BlockList, isIP } from "node:net";
 import { commaList } from "./comma-list.ts";
 
-/** Undefined: an entry is neither an address nor a network. */
+/** Undefined if an entry is neither an address nor a network. */
 export function parseAddressList(text: string): BlockList | undefined {
   const list = new BlockList();
   for (const entry of commaList(text)) {

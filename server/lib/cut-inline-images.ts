@@ -1,6 +1,7 @@
 /**
  * Long `data:` URLs of a JSON body, such as the images of an edit: they are cut out of the bytes before the rest is
- * decoded and parsed, and put back into the parsed value. So the size limit of JSON text does not apply to images, and a
+ * decoded and parsed, and put back into the parsed value. So the size limit of JSON text does not apply to images, and
+ * a
  * prompt with a character outside of Latin-1 does not double the memory of the images beside it.
  */
 
@@ -44,7 +45,7 @@ export function* cutDataUrls(body: Buffer): Generator<void, CutBody> {
 }
 
 /**
- * The string between the quotes at both offsets. PHP escapes `/`, and .NET escapes `+`. Undefined: the quotes are not
+ * The string between the quotes at both offsets. PHP escapes `/`, and .NET escapes `+`. Undefined if the quotes are not
  * those of one string, or the string is no base64.
  */
 function* readString(body: Buffer, from: number, to: number): Generator<void, string | undefined> {

@@ -13,7 +13,7 @@ export const sourceFolder = isExecutable
   ? join(dirname(process.execPath), "lib/node_modules/vexel")
   : join(import.meta.dir, "../..");
 
-/** The first folder that is missing of a path: `lib` beside the executable, or a folder in it. Undefined: none is. */
+/** The first folder that is missing of a path: `lib` beside the executable, or a folder in it. Undefined if none is. */
 export function firstMissing(path: string): string | undefined {
   if (existsSync(path)) return undefined;
   return firstMissing(dirname(path)) ?? path;

@@ -14,11 +14,11 @@ import { errorMessage } from "./error-code.ts";
 /** The error response of an upstream, for operators. */
 export interface UpstreamErrorResponse {
   readonly status: number;
-  /** The vendor's code. Absent: it reported none. */
+  /** The vendor's code. If absent, it reported none. */
   readonly code?: string;
-  /** The vendor's id of the request. Absent: it sent none. */
+  /** The vendor's id of the request. If absent, it sent none. */
   readonly requestId?: string;
-  /** The vendor's message, without secrets. Absent: it sent none. */
+  /** The vendor's message, without secrets. If absent, it sent none. */
   readonly message?: string;
 }
 
@@ -27,7 +27,7 @@ export interface ErrorDetails {
   readonly param?: string;
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
-  /** The header `allow`: the methods that the path has. Absent: the error is not about the method. */
+  /** The header `allow`: the methods that the path has. If absent, the error is not about the method. */
   readonly allow?: string;
   /** Values that replace the values of the error table, such as the upstream's own when its error is passed on. */
   readonly overrides?: Partial<
@@ -49,7 +49,7 @@ export interface ErrorDetails {
   readonly mayBeBilled?: true;
   /** A request that preceded the actual one failed, such as that for a list of models. */
   readonly saysNothingAboutTarget?: true;
-  /** Absent: the error is not an error response of an upstream. */
+  /** If absent, the error is not an error response of an upstream. */
   readonly upstream?: UpstreamErrorResponse;
   /** The code and the message, without secrets, in the upstream's error body. */
   readonly vendorCode?: string;

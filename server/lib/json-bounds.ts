@@ -70,7 +70,7 @@ export function* exceededJsonBound(bytes: Buffer): Generator<void, GatewayError 
 
 /**
  * The JSON text of an object with null in place of each array and object in it: a text that exceeds a bound can be
- * parsed then. Undefined: it is still not small. In parts, between which other requests may be served.
+ * parsed then. Undefined if it is still not small. In parts, between which other requests may be served.
  */
 export function* withoutNestedJson(bytes: Buffer): Generator<void, Buffer | undefined> {
   const filter = new JsonFilter({ depth: 1, memberValues: Infinity, values: Infinity });

@@ -24,7 +24,7 @@ interface LogOptions {
   readonly format: "text" | "json";
   readonly now: () => Date;
   readonly write: (text: string) => void;
-  /** The id of this process, in every line of JSON. Absent: lines have none. */
+  /** The id of this process, in every line of JSON. If absent, lines have none. */
   readonly replica?: string | undefined;
 }
 

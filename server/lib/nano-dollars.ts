@@ -9,7 +9,7 @@ export const toDollars = (nanos: number): number => nanos / nanosPerDollar;
 /** Sums of floating-point numbers have digits that are no money, such as 0.009899999999999999. */
 export const roundDollars = (dollars: number): number => toDollars(toNanos(dollars));
 
-/** The amount of a ledger row. Null: it is unknown, or no amount of money. */
+/** The amount of a ledger row. Null if it is unknown, or no amount of money. */
 export const recordedDollars = (dollars: number | undefined): number | null =>
   dollars !== undefined && dollars >= 0 && dollars < Number.POSITIVE_INFINITY
     ? roundDollars(dollars)

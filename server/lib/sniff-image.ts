@@ -38,7 +38,7 @@ interface ImageSize {
   /** As stored: EXIF may ask for a rotation. */
   readonly width: number;
   readonly height: number;
-  /** Whether it can have transparent pixels. Absent: unknown from these bytes. */
+  /** Whether it can have transparent pixels. Absent if unknown from these bytes. */
   readonly alpha?: boolean;
 }
 

@@ -105,14 +105,15 @@ export async function* readWithin(
 interface RepeatOptions {
   /** The pause before each run. */
   readonly everyMs: number;
-  /** The first run begins at once. Absent: after a pause. */
+  /** The first run begins at once. If absent, after a pause. */
   readonly isImmediate?: true;
-  /** Called with the first of several failures in a row. Absent: failures are ignored. */
+  /** Called with the first of several failures in a row. If absent, failures are ignored. */
   readonly onFailure?: (error: unknown) => void;
 }
 
 /**
- * Background work and polling: one run at a time, until the returned function is called. It aborts the signal of `work`,
+ * Background work and polling: one run at a time, until the returned function is called. It aborts the signal of
+ * `work`,
  * and resolves when the current run has ended.
  */
 export function repeat(

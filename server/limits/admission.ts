@@ -1,5 +1,6 @@
 /**
- * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project, end user, tags and
+ * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project, end user, tags
+ * and
  * model. A request is admitted after its model is resolved and releases its slots when its ledger row is written.
  * Embeddings requests without limits skip it. Image requests without limits only take one of the gateway's image slots.
  */
@@ -33,7 +34,7 @@ import { isSharedLimit } from "./shared-slots.ts";
 interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
   readonly counters: RateLimitCounters;
-  /** Takes from the counters that replicas share. Absent: each process counts for itself. */
+  /** Takes from the counters that replicas share. If absent, each process counts for itself. */
   readonly shared?: SharedLimiter | undefined;
   /** The limit of concurrent image requests. */
   readonly maxImageRequests: number;
@@ -68,7 +69,7 @@ interface EntryDemand extends Pick<AdmissionRequest, "budgets"> {
 interface Entry {
   /** The rate limit that the request exceeds: it has taken nothing. */
   readonly exceeded?: Shortage | undefined;
-  /** Undefined: the request has taken from its rate limits, and must wait for its slots. */
+  /** Undefined if the request has taken from its rate limits, and must wait for its slots. */
   readonly lease?: SlotLease | undefined;
 }
 
@@ -102,7 +103,7 @@ export class Admission {
     this.#imageSlots = new LocalSlots(options.maxImageRequests);
   }
 
-  /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
+  /** Undefined if no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
   async admit(request: AdmissionRequest): Promise<AdmissionTicket | undefined> {
     const { caller, model, query, priority, signal } = request;
     const isLimited = caller.scopes !== undefined || model.scopes !== undefined;
@@ -191,7 +192,7 @@ export class Admission {
     return this.#limiter.find(this.#options.clock(), ...lists);
   }
 
-  /** The scope of this id with its usage, on all replicas. Undefined: it has no limits. */
+  /** The scope of this id with its usage, on all replicas. Undefined if it has no limits. */
   async shownScope(id: string): Promise<LimitScope | undefined> {
     this.applyLimits();
     const now = this.#options.clock();

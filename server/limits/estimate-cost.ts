@@ -35,15 +35,15 @@ const million = 1_000_000;
 
 /** The estimated cost of a request. */
 export interface CostEstimate {
-  /** The likely cost in US dollars. Undefined: no price is known. */
+  /** The likely cost in US dollars. Undefined if no price is known. */
   readonly dollars: number | undefined;
-  /** The upper bound, which is reserved if it fits. Absent: the same as `dollars`. */
+  /** The upper bound, which is reserved if it fits. If absent, the same as `dollars`. */
   readonly maxDollars?: number | undefined;
   /** Every target that can serve the request has a known price for it. */
   readonly isCertain: boolean;
 }
 
-/** The possible cost of a request at one target. Undefined: no price is known. */
+/** The possible cost of a request at one target. Undefined if no price is known. */
 interface Cost {
   /** The likely cost. */
   readonly dollars: number;
@@ -122,7 +122,7 @@ export interface ImageEstimateInput {
   readonly operation: ImageOperation;
   readonly targets: readonly Target[];
   /**
-   * The query as this target would receive it. Undefined: the target cannot serve the request, so it will not be
+   * The query as this target would receive it. Undefined if the target cannot serve the request, so it will not be
    * billed. A later stage returns the error.
    */
   readonly planFor: (target: Target) => ImageQuery | undefined;

@@ -22,8 +22,9 @@ export interface SlotRequest {
   /** The error of a request that leaves the queue without its slots. */
   refusal(reason: "timeout" | "full" | "aborted"): GatewayError;
   /**
-   * Shared slots: asks the other replicas for the slots of the lease. False: not all of them are free. Throws GatewayError
-   * if a budget is too small. Absent: the slots belong to this process.
+   * Shared slots: asks the other replicas for the slots of the lease. False: not all of them are free. Throws
+   * GatewayError
+   * if a budget is too small. If absent, the slots belong to this process.
    */
   readonly take?: (lease: SlotLease) => Promise<boolean>;
 }

@@ -125,7 +125,7 @@ export class Limiter {
     return found;
   }
 
-  /** The scope for display. A scope that no request has used is not kept. Undefined: it has no limits. */
+  /** The scope for display. A scope that no request has used is not kept. Undefined if it has no limits. */
   shown(id: string, now: number): LimitScope | undefined {
     const used = this.#scopes.get(id) ?? this.#endUsersAndTags.get(id);
     const limits = this.#limitsOf(id);
@@ -176,7 +176,9 @@ export interface Shortage {
   readonly waitMs: number;
 }
 
-/** Of the limits that the request would exceed, the one with the longest wait. Undefined: the request exceeds none. */
+/**
+ * Of the limits that the request would exceed, the one with the longest wait. Undefined if the request exceeds none.
+ */
 export function shortage(
   scopes: readonly LimitScope[],
   demand: Demand,

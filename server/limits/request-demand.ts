@@ -64,7 +64,7 @@ const prompt = ({ prompt: text }: GenerationQuery): EmbeddingInput => ({
 
 export interface RequestOutcome {
   readonly usage: RequestUsage | undefined;
-  /** The pixels of the images that were embedded. Absent: as estimated. */
+  /** The pixels of the images that were embedded. If absent, as estimated. */
   readonly inputPixels?: number | undefined;
   /** How many tokens the estimate of these images has more, since they are loaded. */
   readonly moreTokens?: number;

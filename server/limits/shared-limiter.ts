@@ -89,13 +89,13 @@ const takeAlong = 20;
 export class SharedLimiter {
   readonly #options: SharedLimiterOptions;
   #count = 0;
-  /** Not sent yet. Undefined: nothing. */
+  /** Not sent yet. Undefined if nothing. */
   #pending: Pending | undefined;
   #isTimerStarted = false;
   /** Slots that requests of this process use, or have used since the last renewal, by name. */
   readonly #slotsInUse = new Map<string, SharedSlots>();
   #sent: Promise<void> = Promise.resolve();
-  /** When a call last failed. Undefined: a later one has succeeded. */
+  /** When a call last failed. Undefined if a later one has succeeded. */
   #failedAt: number | undefined;
   readonly #reports: BudgetReports;
 
@@ -129,7 +129,8 @@ export class SharedLimiter {
   }
 
   /**
-   * Takes everything in one call. Undefined: there was no reply, and this replica applies its share. Throws GatewayError
+   * Takes everything in one call. Undefined if there was no reply, and this replica applies its share. Throws
+   * GatewayError
    * if a budget is too small.
    */
   async take({ scopes, demand, lease, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
@@ -177,7 +178,7 @@ export class SharedLimiter {
     for (const [i, state] of reply.slots.entries()) slots[i]?.read(state, at);
   }
 
-  /** Reads budgets, for display. Undefined: there was no reply. */
+  /** Reads budgets, for display. Undefined if there was no reply. */
   async readBudgets(demands: readonly BudgetDemand[]): Promise<readonly BudgetState[] | undefined> {
     if (!this.isReachable || demands.length === 0) return undefined;
     return (await this.#take({ budgets: demands }))?.budgets;

@@ -28,7 +28,7 @@ export interface TargetLimitOptions {
   readonly clock: () => number;
   /** How long a request that has started waits at a rate limit, so that the work done for it is not lost. */
   readonly waitMs: { readonly embedding: number; readonly image: number };
-  /** The plausible usage of a buffered response. Undefined: it is unknown. */
+  /** The plausible usage of a buffered response. Undefined if it is unknown. */
   readonly usageOf: (response: TargetResponse, query: LimitedQuery) => RequestUsage | undefined;
 }
 

@@ -43,7 +43,7 @@ export interface PipelineServices {
   readonly admittedImages: AdmittedImages;
   /** Aborted when the gateway closes: ends the image requests that are still in flight. */
   readonly closing: AbortSignal;
-  /** Starts the trace of an HTTP request. Absent: tracing is off. */
+  /** Starts the trace of an HTTP request. If absent, tracing is off. */
   readonly startTrace?: StartTrace | undefined;
   /** Logs, counts and traces each request after it has ended. */
   readonly report: (record: RequestRecord, error?: GatewayError) => void;
@@ -61,7 +61,7 @@ export interface PipelineServices {
   /** The limits of requests in flight, queued requests included, and of client connections. */
   readonly maxConcurrent: { readonly requests: number; readonly connections: number };
   readonly streamTimes: StreamTimes;
-  /** Accepts a job. Rejects with GatewayError. Absent: there are no jobs. */
+  /** Accepts a job. Rejects with GatewayError. If absent, there are no jobs. */
   readonly submitJob?: (submission: JobSubmission) => Promise<OutgoingResponse>;
   /** Stores the content of requests, for models with `storeContent`. */
   readonly content: ContentRecording;

@@ -23,7 +23,7 @@ export type WrittenResponse =
       readonly usage: RequestUsage | undefined;
       /** The number of images in the body. */
       readonly images?: number;
-      /** How the response differs from the request. Absent: it does not. */
+      /** How the response differs from the request. If absent, it does not. */
       readonly deviations?: Deviations | undefined;
       /** The `usage` in the body was estimated, because the upstream reported none. */
       readonly estimated?: boolean;
@@ -75,7 +75,7 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
    * each field has only one name.
    */
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
-  /** The expected memory of the response. Below 1: not counted. Absent: responses are small, or on disk. */
+  /** The expected memory of the response. Below 1: not counted. If absent, responses are small, or on disk. */
   responseBytes?(query: Q, model: PermittedModel): number;
   /** `context` is created only for endpoints that use it. */
   write(response: A, query: Q, context: () => WriteContext): Promise<WrittenResponse>;

@@ -34,7 +34,7 @@ interface Execution<Q extends LimitedQuery, A> {
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
   readonly client: RequestClient;
-  /** The request timeout. Absent: that of the model, or the setting. */
+  /** The request timeout. The default is that of the model, or the setting. */
   readonly timeoutMs?: number;
   /** The request needs no admission: it is part of one that was admitted. */
   readonly isPartOfRequest?: boolean;
@@ -44,21 +44,21 @@ interface Execution<Q extends LimitedQuery, A> {
 export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly requestId: string;
   readonly caller: Caller;
-  /** Of the request that it is part of. Absent: it has none. */
+  /** Of the request that it is part of. If absent, it has none. */
   readonly labels?: Pick<RequestRecord, "endUser" | "tags">;
   readonly query: Q;
   readonly priority: Priority;
-  /** Embeddings. Absent: `use`. */
+  /** Embeddings. The default is `use`. */
   readonly cachePolicy?: CachePolicy;
   readonly signal: AbortSignal;
-  /** The request timeout. Absent: that of the model, or the setting. */
+  /** The request timeout. The default is that of the model, or the setting. */
   readonly timeoutMs?: number;
   /**
    * The request is part of an HTTP request that waits for it and was admitted with it. It does not count in the load
    * shedder or toward the limits of the key, the project and the model: with a limit of one, it would wait for itself.
    */
   readonly isPartOfRequest?: boolean;
-  /** Its trace context, as part of another request. Absent: the request is not traced. */
+  /** Its trace context, as part of another request. If absent, the request is not traced. */
   readonly trace?: RequestTrace;
   readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "responseBytes">;
   /** The stages of the operation. */

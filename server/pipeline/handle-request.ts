@@ -40,7 +40,7 @@ interface HttpRequest<Q extends LimitedQuery, A> {
   readonly incoming: IncomingRequest;
   /** The model in the request path, which takes precedence over the one in the body. */
   readonly pathModel: string | undefined;
-  /** Absent: the request is authenticated by its API key. */
+  /** If absent, the request is authenticated by its API key. */
   readonly caller?: Caller | undefined;
 }
 
@@ -214,7 +214,7 @@ function modelNamer<Q extends LimitedQuery, A>(
   };
 }
 
-/** Undefined: no model reads images. */
+/** Undefined if no model reads images. */
 const imageReaders = ({ models, embedsImages }: Snapshot): ReadsImages | undefined =>
   embedsImages
     ? (name) => typeof name === "string" && models.get(name)?.readsImages === true

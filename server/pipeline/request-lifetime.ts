@@ -45,7 +45,7 @@ export class RequestLifetime {
   idempotent: IdempotentRequest | undefined;
   /** Rate limits and concurrency slots. Undefined where no limit applies. */
   ticket: AdmissionTicket | undefined;
-  /** Undefined: the request is part of another, which is counted already. */
+  /** Undefined if the request is part of another, which is counted already. */
   readonly #loadShedder: LoadShedder | undefined;
   readonly #source: RequestSource;
   #deadline: Deadline | undefined;
@@ -137,7 +137,8 @@ export class RequestLifetime {
   }
 
   /**
-   * Starts the request timeout. The signal fires at the timeout and when the client disconnects. Throws GatewayError for
+   * Starts the request timeout. The signal fires at the timeout and when the client disconnects. Throws GatewayError
+   * for
    * an image request after the drain. `isImage`: the request is for images, and not part of another.
    */
   startDeadline(timeoutMs: number, client: RequestClient, isImage: boolean): Deadline {

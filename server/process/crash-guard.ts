@@ -52,7 +52,7 @@ export function guardAgainstCrashes(log: Log): CrashGuard {
 interface RestartPlan {
   /** Crashes in a row, this one included. */
   readonly crashes: number;
-  /** Undefined: the process must not restart. */
+  /** Undefined if the process must not restart. */
   readonly delayMs: number | undefined;
 }
 

@@ -13,7 +13,7 @@ interface StartupMessageOptions {
   readonly snapshot: Snapshot;
   /** Set only if the key was just created: it cannot be shown again. */
   readonly newKey: string | undefined;
-  /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
+  /** The path of the console, or of its one-time link while it has no user. Undefined if the console is off. */
   readonly consolePath?: string | undefined;
 }
 

@@ -101,7 +101,7 @@ class Worker {
   #process: Bun.Subprocess | undefined;
   #running: Promise<number> = Promise.resolve(0);
   #isStopping = false;
-  /** Undefined: the worker does not run. */
+  /** Undefined if the worker does not run. */
   #calls: MessageCalls | undefined;
   #latest: readonly MetricSnapshot[] = [];
   /** The counters of its processes that have exited: the sum must never decrease. */
@@ -120,7 +120,7 @@ class Worker {
     return promise;
   }
 
-  /** Undefined: no reply within a second. */
+  /** Undefined if there is no reply within a second. */
   async call(name: string, input?: unknown): Promise<unknown> {
     return this.#calls?.call(name, input);
   }

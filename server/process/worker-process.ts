@@ -17,7 +17,7 @@ export type WorkerMessage = CallMessage | { readonly kind: "listening"; readonly
 
 /** The reports of one worker about itself. */
 export interface WorkerReports {
-  /** Undefined: metrics are off. */
+  /** Undefined if metrics are off. */
   metrics(): readonly MetricSnapshot[] | undefined;
   /** Its load, its health and that of its targets, for the console. */
   process(): ProcessReport;
@@ -65,7 +65,7 @@ export function openWorkerChannel() {
 const isNotBuiltInImageModel = ({ kind, source }: Model): boolean =>
   kind === "image" && source !== "built-in";
 
-/** Why workers cannot run this configuration without Redis. Undefined: they can. */
+/** Why workers cannot run this configuration without Redis. Undefined if they can. */
 export function workersWithoutRedisProblem(snapshot: Snapshot): string | undefined {
   const needed = [
     ...((snapshot.limits?.size ?? 0) > 0 ? ["rate limits"] : []),

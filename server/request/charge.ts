@@ -1,5 +1,6 @@
 /**
- * The charge of a request: the sum of what its attempts cost. Each attempt that an upstream bills, or may bill, is added
+ * The charge of a request: the sum of what its attempts cost. Each attempt that an upstream bills, or may bill, is
+ * added
  * when it ends; an attempt that it does not bill adds nothing.
  */
 import { toDollars, toNanos } from "../lib/nano-dollars.ts";
@@ -10,9 +11,9 @@ export interface AttemptCharge {
   readonly target: Target;
   /** "maybe": the attempt failed or was canceled, and the upstream may have done its work. */
   readonly billed: "yes" | "maybe";
-  /** Undefined: unknown. */
+  /** Undefined if unknown. */
   readonly cost: number | undefined;
-  /** Charged in place of an unknown cost. Undefined: no price is known. */
+  /** Charged in place of an unknown cost. Undefined if no price is known. */
   readonly estimate?: number | undefined;
 }
 
@@ -34,12 +35,12 @@ export class Charge {
     else if (billed === "yes") this.#isUnpriced = true;
   }
 
-  /** The sum of the known costs. Undefined: no cost is known, or a part has no price. */
+  /** The sum of the known costs. Undefined if no cost is known, or a part has no price. */
   get cost(): number | undefined {
     return this.#isUnpriced || this.#cost === undefined ? undefined : toDollars(this.#cost);
   }
 
-  /** The rest of the charge: by estimates, or as the known part of an unknown cost. Undefined: nothing. */
+  /** The rest of the charge: by estimates, or as the known part of an unknown cost. Undefined if nothing. */
   get estimatedCost(): number | undefined {
     const known = this.#isUnpriced ? 0 : (this.#cost ?? 0);
     return toDollars((this.#cost ?? 0) + this.#estimates - known) || undefined;

@@ -12,7 +12,7 @@ interface Content {
   readonly files: readonly ContentFile[];
   readonly status: number;
   readonly contentType: string;
-  /** Undefined: too large to be stored. */
+  /** Undefined if too large to be stored. */
   readonly body: string | undefined;
   readonly end: BodyEnd;
 }

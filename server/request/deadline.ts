@@ -18,7 +18,7 @@ export interface RequestClient {
 
 /** An object and not a function: the deadline of a request is its own listener, without a closure for each request. */
 export interface DisconnectListener {
-  /** `reason`: why the request that this one is part of has ended. Absent: the client closed the connection. */
+  /** `reason`: why the request that this one is part of has ended. If absent, the client closed the connection. */
   onDisconnect(reason?: GatewayError): void;
 }
 

@@ -42,7 +42,10 @@ export interface IncomingRequest extends RequestClient {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  /** The path as the routing table has it, with parameters in braces. Absent: it is not a request of a client over HTTP. */
+  /**
+   * The path as the routing table has it, with parameters in braces. If absent, it is not a request of a client over
+   * HTTP.
+   */
   readonly route?: string | undefined;
   /** The query string as it was sent, with its question mark. Empty if there is none. */
   readonly search: string;
@@ -53,7 +56,7 @@ export interface IncomingRequest extends RequestClient {
   readonly publicUrl: string;
   /** Bytes of the body received so far, also of a refused body. */
   readonly bytesReceived: number;
-  /** The request is a line of a job. Absent: it came over HTTP. */
+  /** The request is a line of a job. If absent, it came over HTTP. */
   readonly line?: JobLineContext;
   /**
    * Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes.

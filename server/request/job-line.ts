@@ -10,9 +10,9 @@ export interface JobLineContext extends SendRecord {
   readonly isReserved: boolean;
   /** An upstream request was sent, or was about to be, also by an earlier process. */
   readonly wasSent: boolean;
-  /** The batch of a vendor has run the line. Undefined: it is sent now. */
+  /** The batch of a vendor has run the line. Undefined if it is sent now. */
   readonly vendor: VendorLine | undefined;
-  /** The request fingerprint of the job's submission. Undefined: it has no Idempotency-Key. */
+  /** The request fingerprint of the job's submission. Undefined if it has no Idempotency-Key. */
   readonly fingerprint: string | undefined;
   /** The request has ended. `dollars`: undefined if its cost is unknown. `error`: undefined if it succeeded. */
   requestEnded(

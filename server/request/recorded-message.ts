@@ -20,7 +20,7 @@ const word = /^[(["'`]*(?:[A-Z]?[^A-Z]{0,40}|[A-Z]{1,8}s?\W*)$/;
 const modelId =
   /^(?!sk-)(?!.*[a-z0-9]{16})(?!.*[0-9a-f]{8}-[0-9a-f]{4}-)[a-z0-9][\w.:/@+-]{0,63}$/i;
 
-/** `isModelKnown`: the requested model exists. Null: the client got no response. */
+/** `isModelKnown`: the requested model exists. Null if the client got no response. */
 export function recordedMessage(error: GatewayError, isModelKnown: boolean): string | null {
   if (error.kind === "client_closed") return null;
   const { message } = error;

@@ -44,26 +44,26 @@ export class RequestRecord implements RequestContext, RequestReport {
   startedAt = 0;
   /** When the body had been read and validated: milliseconds, monotonic. 0: it was not read, or not valid. */
   receivedAt = 0;
-  /** The path as the routing table has it. Undefined: the request did not come over HTTP. */
+  /** The path as the routing table has it. Undefined if the request did not come over HTTP. */
   route: string | undefined;
-  /** Undefined: tracing is off. */
+  /** Undefined if tracing is off. */
   trace: RequestTrace | undefined;
-  /** Undefined: the request is not a line of a job. */
+  /** Undefined if the request is not a line of a job. */
   line: JobLineContext | undefined;
   /**
    * The time in the fair queue and in the budget queue. Not counted: the queue of a target with limits, and the wait
    * for the memory of a large response.
    */
   queuedMs = 0;
-  /** The IP address of the client, for the log. Undefined: the gateway itself sent the request. */
+  /** The IP address of the client, for the log. Undefined if the gateway itself sent the request. */
   clientAddress: string | undefined;
   caller: Caller | undefined;
-  /** Its id, also if the caller may not use it. Undefined: the request names no model of the configuration. */
+  /** Its id, also if the caller may not use it. Undefined if the request names no model of the configuration. */
   model: string | undefined;
   permittedModel: PermittedModel | undefined;
-  /** As in the ledger. Null: the client named none. */
+  /** As in the ledger. Null if the client named none. */
   endUser: string | null = null;
-  /** Separated by commas. Null: none. */
+  /** Separated by commas. */
   tags: string | null = null;
   priority: Priority = "interactive";
   cachePolicy: CachePolicy = "use";
@@ -210,13 +210,13 @@ export class RequestRecord implements RequestContext, RequestReport {
     return error !== undefined && this.embeddings.servedInputs > 0 && !this.charge.isUncertain;
   }
 
-  /** What the request is charged, in US dollars. Undefined: no price is known. */
+  /** What the request is charged, in US dollars. Undefined if no price is known. */
   get charged(): number | undefined {
     const { total } = this.charge;
     return total === 0 ? this.knownCost : total;
   }
 
-  /** The known cost in US dollars. Undefined: unknown. A successful request that no upstream billed costs nothing. */
+  /** The known cost in US dollars. Undefined if unknown. A successful request that no upstream billed costs nothing. */
   get knownCost(): number | undefined {
     if (this.charge.isEmpty) return this.outcome.error === undefined ? 0 : undefined;
     return this.charge.cost;

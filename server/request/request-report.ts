@@ -20,9 +20,9 @@ export interface RequestContext {
   readonly tags: string | null;
   readonly priority: Priority;
   readonly cachePolicy: CachePolicy;
-  /** Undefined: tracing is off. */
+  /** Undefined if tracing is off. */
   readonly trace: RequestTrace | undefined;
-  /** Undefined: the request is not a line of a job. */
+  /** Undefined if the request is not a line of a job. */
   readonly line: JobLineContext | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface RequestReport {
   addStep(...step: Step): void;
   /** The request waited in a queue of the gateway, before an attempt. */
   addQueueTime(ms: number): void;
-  /** Undefined: the timeline is full. */
+  /** Undefined if the timeline is full. */
   startAttempt(start: AttemptStart): TimedAttempt | undefined;
   /** The last attempt ended before anything was sent to its target, so it does not count. */
   attemptNotSent(): void;
@@ -52,7 +52,7 @@ export interface RequestReport {
   addLoadedImages(pixels: number, moreTokens: number): void;
   /** Embeddings: inputs that are sent to an upstream. */
   addSentInputs(inputs: number): void;
-  /** Embeddings: an upstream request was served. Undefined: the upstream did not report its tokens. */
+  /** Embeddings: an upstream request was served. Undefined if the upstream did not report its tokens. */
   addServed(inputs: number, tokens: number | undefined): void;
 
   /** Images: the usage of generated images, whether or not they are delivered. */

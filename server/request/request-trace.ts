@@ -9,7 +9,7 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** The span of the client that sent the request. Undefined: the request is the root of its trace. */
+  /** The span of the client that sent the request. Undefined if the request is the root of its trace. */
   readonly parentSpanId: string | undefined;
   /** Head sampling: the spans of the request are exported, and upstreams are asked to record theirs. */
   readonly isSampled: boolean;

@@ -27,13 +27,13 @@ export interface StageRequest<Q> {
   readonly temp: RequestTemp;
   readonly context: RequestContext;
   readonly report: RequestReport;
-  /** The trace context of one attempt, for its upstream requests. Absent: tracing is off. */
+  /** The trace context of one attempt, for its upstream requests. If absent, tracing is off. */
   readonly traceHeaders?: TraceHeaders | undefined;
-  /** The attempt of the routing stage. Absent: the request was not routed. */
+  /** The attempt of the routing stage. If absent, the request was not routed. */
   readonly attempt?: RoutedAttempt | undefined;
   /** The parts of one request share it: a split embeddings request, or images that are requested one by one. */
   readonly parts?: RequestParts | undefined;
-  /** The index of its first input in the request that was split. Absent: it was not split. */
+  /** The index of its first input in the request that was split. If absent, it was not split. */
   readonly firstInput?: number | undefined;
 }
 

@@ -10,13 +10,13 @@ import { recordedVendorMessage } from "./recorded-message.ts";
 
 export interface AttemptStart {
   readonly target: Target;
-  /** Undefined: the attempt is not part of the timeline. */
+  /** Undefined if the attempt is not part of the timeline. */
   readonly startedAt: number | undefined;
   /** A hedged request: another attempt was running. */
   readonly isHedge?: boolean;
-  /** Why the target was selected. Absent: it is not recorded. */
+  /** Why the target was selected. If absent, it is not recorded. */
   readonly selection?: TargetSelection | undefined;
-  /** The id of its span. Absent: tracing is off. */
+  /** The id of its span. If absent, tracing is off. */
   readonly spanId?: string | undefined;
 }
 
@@ -25,19 +25,19 @@ export interface TimedAttempt {
   readonly target: Target;
   readonly startedAt: number;
   readonly isHedge: boolean;
-  /** Absent: it is not recorded. */
+  /** If absent, it is not recorded. */
   readonly selection?: TargetSelection | undefined;
-  /** Undefined: the attempt is running, or was canceled because another one has won. */
+  /** Undefined if the attempt is running, or was canceled because another one has won. */
   endedAt: number | undefined;
   /** The error kind. */
   error: string | undefined;
   /** The time in the queue of the target, if the target has limits. */
   queuedMs: number;
-  /** The error response of the target. Absent: the attempt succeeded, or there was no response. */
+  /** The error response of the target. If absent, the attempt succeeded, or there was no response. */
   upstream?: UpstreamErrorResponse | undefined;
   /** Why there was no response, for operators: the address and the code of the connection error. */
   reason?: string | undefined;
-  /** The id of its span. Absent: tracing is off. */
+  /** The id of its span. If absent, tracing is off. */
   readonly spanId?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface TargetSelection {
   readonly by: SelectionReason;
   /** The number of candidates that were compared. */
   readonly compared: number;
-  /** Undefined: all targets of the model are in one tier. */
+  /** Undefined if all targets of the model are in one tier. */
   readonly tier: number | undefined;
   /** The model has a tier before this one. */
   readonly isLaterTier: boolean;
@@ -105,7 +105,7 @@ interface StoredTimeline {
   readonly q?: number;
   /** Attempts. */
   readonly a?: readonly AttemptValues[];
-  /** Why the target of each attempt was selected, in the order of the attempts. Absent: none is recorded. */
+  /** Why the target of each attempt was selected, in the order of the attempts. If absent, none is recorded. */
   readonly s?: readonly SelectionValues[];
   /** The size of the shared batch. */
   readonly b?: number;
@@ -191,17 +191,17 @@ interface Timeline {
   readonly attempts: readonly {
     readonly startMs: number;
     readonly durationMs: number;
-    /** The error kind, or `canceled`. Absent: the attempt succeeded. */
+    /** The error kind, or `canceled`. If absent, the attempt succeeded. */
     readonly error?: string;
-    /** Absent: the target of the ledger row. */
+    /** The default is the target of the ledger row. */
     readonly target?: string;
     readonly queuedMs: number;
     readonly isHedge: boolean;
-    /** Absent: the attempt succeeded, or there was no error response. */
+    /** If absent, the attempt succeeded, or there was no error response. */
     readonly upstream?: UpstreamErrorResponse;
-    /** Why there was no response. Absent: there was one, or the reason is not known. */
+    /** Why there was no response. If absent, there was one, or the reason is not known. */
     readonly reason?: string;
-    /** Absent: it is not recorded. */
+    /** If absent, it is not recorded. */
     readonly selection?: AttemptSelection;
   }[];
   readonly batchSize?: number;

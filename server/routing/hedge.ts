@@ -1,5 +1,6 @@
 /**
- * Hedged requests, which reduce tail latency. For embeddings of models with several targets only, because all targets of
+ * Hedged requests, which reduce tail latency. For embeddings of models with several targets only, because all targets
+ * of
  * a model return the same vectors. A second request goes to another target when the first takes longer than the p95 of
  * its target. An attempt is canceled when it exceeds its attempt timeout and another target is available; otherwise it
  * goes on. A request with the usual latency costs one timer more.
@@ -14,7 +15,7 @@ import { isUnsent } from "./retry-policy.ts";
 const minHedgeDelayMs = 2;
 
 export interface HedgedAttempt<T> {
-  /** After this a hedge may start. Undefined: the latency is not known, so none does. */
+  /** After this a hedge may start. Undefined if the latency is not known, so none does. */
   readonly hedgeAfterMs: number | undefined;
   /** A half-open probe: it continues after another attempt has won, because its outcome is needed. */
   readonly isProbe: boolean;
@@ -28,7 +29,7 @@ export interface HedgedAttempt<T> {
 export interface HedgeOptions<R> {
   readonly signal: AbortSignal;
   readonly timers: Timers;
-  /** Starts the hedge. Undefined: none is allowed. Called at most once. */
+  /** Starts the hedge. Undefined if none is allowed. Called at most once. */
   hedge(): R | undefined;
   /**
    * Takes a retry from the budget to replace an attempt that timed out, which is then canceled. False: no retry or no

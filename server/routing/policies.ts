@@ -25,7 +25,7 @@ export interface SelectionContext {
   readonly sizeClass: number;
   /** A hash of the API key for the sticky policy, otherwise 0. */
   readonly affinityHash: number;
-  /** The expected price of the request at the candidate. Undefined: not known. */
+  /** The expected price of the request at the candidate. Undefined if not known. */
   readonly price: (candidate: Candidate) => number | undefined;
 }
 

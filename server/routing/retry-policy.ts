@@ -33,7 +33,8 @@ export const targetSpecificErrors: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The backoff in milliseconds before the failed targets are tried again. Undefined: the error is not transient, or the
+ * The backoff in milliseconds before the failed targets are tried again. Undefined if the error is not transient, or
+ * the
  * retries are used up. `repeats`: how often this request was already retried on the same targets.
  */
 export function retryDelayMs<Q>(

@@ -195,7 +195,7 @@ class RoutedRequest<Q, A> {
     return selected.candidate;
   }
 
-  /** The backoff before a candidate is tried again. Undefined: none is available, or the error is not transient. */
+  /** The backoff before a candidate is tried again. Undefined if none is available, or the error is not transient. */
   #backoffMs(error: unknown): number | undefined {
     if (this.#candidates.every(({ health }) => health.breaker.isOpen)) return undefined;
     return retryDelayMs(error, this.#request, this.#repeats++, this.#context.random);

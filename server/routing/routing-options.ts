@@ -28,17 +28,17 @@ export interface TargetQueue<Q> {
 /** What the routing stage needs to know about the requests of one endpoint. */
 export interface RouteRequestOptions<Q, A> {
   readonly registry: TargetRegistry;
-  /** Whether the target supports the request. Absent: every target does. */
+  /** Whether the target supports the request. If absent, every target does. */
   readonly canServe?: (request: StageRequest<Q>, target: Target) => boolean;
-  /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
+  /** The size class of a request. If absent, requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
   /** The price of a request at a target, if known. */
   readonly priceOf?: (request: StageRequest<Q>, target: Target) => number | undefined;
-  /** The gateway's own limits of targets. Absent: there are none. */
+  /** The gateway's own limits of targets. If absent, there are none. */
   readonly capacity?: TargetCapacity;
-  /** Charges the request for each attempt when it ends. Absent: a later stage does. */
+  /** Charges the request for each attempt when it ends. If absent, a later stage does. */
   readonly charge?: ChargeAttempt<Q, A>;
-  /** Absent: requests do not queue, and go to targets beyond their hard limit. */
+  /** If absent, requests do not queue, and go to targets beyond their hard limit. */
   readonly queue?: TargetQueue<Q>;
   /** Wraps a streamed response so that `end` is called after its last event. */
   readonly watchEnd?: (response: A, end: (failure?: unknown) => void) => A;

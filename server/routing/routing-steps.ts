@@ -25,7 +25,7 @@ export function addSkippedSteps(
   }
 }
 
-/** Undefined: it could have served. */
+/** Undefined if it could have served. */
 function skippedStep(
   { health, target: skipped }: Candidate,
   { capacity }: Selection,

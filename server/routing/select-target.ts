@@ -21,7 +21,7 @@ export interface Selection {
   readonly policy: Policy;
   /** Candidates that the request has already tried. */
   readonly tried: readonly Candidate[] | undefined;
-  /** Undefined: targets have no limits. */
+  /** Undefined if targets have no limits. */
   readonly capacity: TargetCapacity | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface SelectedTarget {
  */
 export type ProbeMode = "any" | "checked" | "none";
 
-/** Undefined: no candidate is available now. */
+/** Undefined if no candidate is available now. */
 export function selectTarget(
   selection: Selection,
   context: SelectionContext,

@@ -15,7 +15,7 @@ export interface SchemaRecord {
 /** More rows than any version has migrations: `schema_migrations` may be the table of another program. */
 export const maxRecordedRows = 1000;
 
-/** Why this version cannot use the database, with both versions and what to do. Undefined: it can. */
+/** Why this version cannot use the database, with both versions and what to do. Undefined if it can. */
 export function schemaMismatch(
   { rows, hasTables }: SchemaRecord,
   known: readonly { readonly name: string }[],

@@ -10,7 +10,7 @@ import { S3Content } from "./s3/s3-content.ts";
 
 interface StoringModel {
   readonly id: string;
-  /** How long its content is stored. Absent: it is not stored. */
+  /** How long its content is stored. If absent, it is not stored. */
   readonly storeContentMs?: number;
 }
 
@@ -21,7 +21,7 @@ interface StoredContentOptions {
   readonly secrets: SecretBox;
   readonly models: () => ReadonlyMap<string, StoringModel>;
   readonly disk: ContentFilesOptions["disk"];
-  /** Undefined: content stays in the data folder of this replica. */
+  /** Undefined if content stays in the data folder of this replica. */
   readonly objects: ObjectStore | undefined;
   readonly log: Pick<Log, "warn">;
   /** Unix milliseconds. */
@@ -65,7 +65,7 @@ export function openStoredContent(options: StoredContentOptions) {
         requestId,
         reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
       }),
-    /** Undefined: not stored, expired, or the model stores no content any more. */
+    /** Undefined if not stored, expired, or the model stores no content any more. */
     find: async (model: string, requestId: string): Promise<ExpiringContent | undefined> => {
       const ms = models().get(model)?.storeContentMs;
       const found = ms === undefined ? undefined : await store.find(model, requestId);

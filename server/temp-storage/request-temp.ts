@@ -113,14 +113,18 @@ export class SpillBuffer {
   }
 
   /**
-   * Keeps the file open for another process that reads it, until the returned function is called. Undefined: the bytes
+   * Keeps the file open for another process that reads it, until the returned function is called. Undefined for the
+   * bytes
    * are in memory.
    */
   keepOpen(): (() => void) | undefined {
     return this.#file?.keepOpen();
   }
 
-  /** Takes ownership of the bytes, and of their buffer when it is cleared. Returns a promise only if a file must be opened first. */
+  /**
+   * Takes ownership of the bytes, and of their buffer when it is cleared. Returns a promise only if a file must be
+   * opened first.
+   */
   append(bytes: Uint8Array): Promise<void> | undefined {
     if (this.#isCleared) throw new Error("The request has ended: its spill buffer is closed.");
     if (this.#file) {

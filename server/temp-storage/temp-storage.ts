@@ -9,7 +9,9 @@ import type { DiskReserve, DiskUse } from "./disk-reserve.ts";
 interface TempStorageOptions {
   readonly maxBytes: number;
   readonly disk: Pick<DiskReserve, "hasSpace" | "recordWrite">;
-  /** For errors: what is stored, the setting that bounds it, and when space is free again. Absent: temp storage. */
+  /**
+   * For errors: what is stored, the setting that bounds it, and when space is free again. The default is temp storage.
+   */
   readonly subject?: Subject;
 }
 

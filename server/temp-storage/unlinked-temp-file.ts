@@ -26,7 +26,7 @@ export class UnlinkedTempFile {
     this.#account = account;
   }
 
-  /** `account`: charged for the bytes until the file is closed. Absent: they are not counted. */
+  /** `account`: charged for the bytes until the file is closed. If absent, they are not counted. */
   static async create(folder: string, account?: TempAccount): Promise<UnlinkedTempFile> {
     const path = join(folder, `temp-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600).catch((error) => {

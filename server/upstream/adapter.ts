@@ -25,15 +25,18 @@ import type { ImageCapabilities } from "./image-capabilities.ts";
 export interface UpstreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent: a GET request without a body. */
+  /** The default is a GET request without a body. */
   readonly body?: string | StreamedRequestBody;
-  /** Absent: GET without a body, POST with one. */
+  /** If absent, GET without a body, POST with one. */
   readonly method?: "PUT" | "DELETE" | "POST";
-  /** The response may be streamed. Absent: it is buffered. */
+  /** The response may be streamed. If absent, it is buffered. */
   readonly streams?: boolean;
-  /** Maximum size of the response, after decompression. Absent: the limit of all responses, which is never exceeded. */
+  /**
+   * Maximum size of the response, after decompression. The default is the limit of all responses, which is never
+   * exceeded.
+   */
   readonly maxResponseBytes?: number;
-  /** The streamed response is a file, and written to disk as it arrives: its maximum size. Absent: it is not. */
+  /** The streamed response is a file, and written to disk as it arrives: its maximum size. If absent, it is not. */
   readonly fileBytes?: number;
   /** Each copy may be billed: the transport never retries it. */
   readonly isNonIdempotent?: boolean;
@@ -42,7 +45,7 @@ export interface UpstreamRequest {
 /** A body too large to buffer: reopened for each attempt, with a known length. */
 export interface StreamedRequestBody {
   readonly length: number;
-  /** All of it, in memory until the request ends. Absent: it is read while it is sent. */
+  /** All of it, in memory until the request ends. If absent, it is read while it is sent. */
   readonly chunks?: readonly Uint8Array[];
   open(): BorrowedChunks;
 }
@@ -51,7 +54,7 @@ export interface StreamedRequestBody {
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Pick<Headers, "get" | "has">;
-  /** False: its headers report no exhausted rate limit. Absent: not checked yet. */
+  /** False: its headers report no exhausted rate limit. Absent if not checked yet. */
   readonly mayReportExhaustedLimit?: boolean;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
@@ -104,14 +107,14 @@ export interface ImageRequestContext {
   readonly target: Target;
   /** Temp storage for large parts of the response. */
   readonly temp: RequestTemp;
-  /** The job that was polled. Absent: this is the response to the first request, or the vendor has no job ids. */
+  /** The job that was polled. If absent, this is the response to the first request, or the vendor has no job ids. */
   readonly jobId?: string;
 }
 
 /** A free request for a list of models. */
 interface ModelListRequest {
   request(upstream: Upstream): UpstreamRequest;
-  /** The ids. Undefined: the response has another shape. */
+  /** The ids. Undefined if the response has another shape. */
   read(body: unknown): readonly unknown[] | undefined;
 }
 
@@ -164,7 +167,7 @@ export interface AwsKeys {
 
 export interface Issued<T> {
   readonly value: T;
-  /** Absent: valid until the upstream refuses it. */
+  /** If absent, valid until the upstream refuses it. */
   readonly lastsMs?: number;
   /** Headers that go with a token into this request. */
   readonly headers?: (request: UpstreamRequest) => Readonly<Record<string, string>>;
@@ -191,12 +194,12 @@ export interface Adapter {
   readonly moderations?: ModerationAdapter;
   /**
    * A token goes into the `authorization` header of every request; keys of AWS are the options of the upstream that
-   * `sign` gets. Undefined: the upstream has a static API key.
+   * `sign` gets. Undefined if the upstream has a static API key.
    */
   readonly credential?: (upstream: Upstream) => Credential | undefined;
   /** Signs the request, for vendors whose signature covers its bytes and the time. `now`: Unix milliseconds. */
   readonly sign?: (request: UpstreamRequest, upstream: Upstream, now: number) => UpstreamRequest;
-  /** Signs a request with a streamed body, whose bytes must be read first. Absent: `sign` is used. */
+  /** Signs a request with a streamed body, whose bytes must be read first. If absent, `sign` is used. */
   readonly signStreamed?: (
     request: UpstreamRequest,
     upstream: Upstream,
@@ -219,9 +222,9 @@ export interface Kind {
   readonly needs: readonly string[];
   /** At least one of these sets of settings must be complete. */
   readonly needsOneOf?: readonly (readonly string[])[];
-  /** The only kind of model it serves. Absent: not restricted, and the upstream decides. */
+  /** The only kind of model it serves. If absent, not restricted, and the upstream decides. */
   readonly serves?: ModelKind;
-  /** Its list of models has every model that it serves. Absent: not known. */
+  /** Its list of models has every model that it serves. Absent if not known. */
   readonly listsEveryModel?: true;
   /** Settings of this kind only, by name. */
   readonly options: Readonly<Record<string, z.ZodType>>;

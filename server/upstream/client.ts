@@ -50,7 +50,7 @@ interface TargetRequest<Q> {
 interface TargetImageRequest<Q> extends TargetRequest<Q> {
   /** Temp storage for large parts of a response. */
   readonly temp: RequestTemp;
-  /** Names the API key. Absent: a request of the gateway itself. */
+  /** Names the API key. The default is a request of the gateway itself. */
   readonly context?: {
     readonly caller: { readonly id: string } | undefined;
     readonly line: SendRecord | undefined;

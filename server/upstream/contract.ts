@@ -39,20 +39,21 @@ export interface Target {
   readonly surface?: "responses";
   /** With the Responses API: the language model that calls the image tool. */
   readonly via?: string;
-  /** The configured price. Absent: the vendor's list price, if it is known. */
+  /** The configured price. If absent, the vendor's list price, if it is known. */
   readonly price?: Price;
-  /** For an image model: the part of the price that is paid. Absent: all of it. */
+  /** For an image model: the part of the price that is paid. The default is all of it. */
   readonly priceFactor?: number;
   /**
-   * For an embedding model: US dollars for a million tokens, as configured or else by the vendor's list. Absent: not
+   * For an embedding model: US dollars for a million tokens, as configured or else by the vendor's list. The default
+   * is not
    * known.
    */
   readonly tokenPrice?: number;
-  /** For an embedding model that reads images: its prices of images. Absent: not known. */
+  /** For an embedding model that reads images: its prices of images. Absent if not known. */
   readonly imageInputPrice?: ImageInputPrice;
-  /** Targets of a lower tier are selected first. Absent: 0. */
+  /** Targets of a lower tier are selected first. The default is 0. */
   readonly tier?: number;
-  /** Its share of the requests of its tier. Absent: 1. */
+  /** Its share of the requests of its tier. The default is 1. */
   readonly weight?: number;
   readonly limits?: Limits;
   /** The limit scopes that its requests count against: its own and its upstream's. */
@@ -99,7 +100,7 @@ export interface LinkedImage {
   readonly url: string;
   /** The client's name of the parameter, for error messages. */
   readonly param: string;
-  /** From the header of an image in a `data:` URL. Absent: not known before the image is downloaded. */
+  /** From the header of an image in a `data:` URL. Absent if not known before the image is downloaded. */
   readonly pixels?: number;
 }
 
@@ -124,14 +125,15 @@ export interface EmbeddingsQuery {
   readonly user?: string;
   /** The task type, if the client sent one. */
   readonly taskType?: TaskType;
-  /** Quantized vectors. Absent: float32. */
+  /** Quantized vectors. The default is float32. */
   readonly outputType?: OutputType;
   /** Extra fields: passed through unchanged. */
   readonly extraFields: ExtraFields;
 }
 
 /**
- * int8, uint8: a byte for each dimension. ubinary: a bit for each dimension, 1 if the number is not negative, eight in a
+ * int8, uint8: a byte for each dimension. ubinary: a bit for each dimension, 1 if the number is not negative, eight in
+ * a
  * byte, the first in the highest bit. binary: the same bytes minus 128.
  */
 export type QuantizedType = "int8" | "uint8" | "binary" | "ubinary";
@@ -154,27 +156,27 @@ export interface EmbeddingCapabilities {
   readonly base64: boolean;
   /** Supports token arrays in the model's own vocabulary. */
   readonly tokens: boolean;
-  /** The vocabulary of all its models. Absent: models differ, and the catalog has the vocabularies of some. */
+  /** The vocabulary of all its models. If absent, models differ, and the catalog has the vocabularies of some. */
   readonly tokenizer?: TokenizerName;
   /**
    * Supports `dimensions`: any, or these values. `own`: not supported, but its requests are free, so the length of its
-   * vectors is compared if nothing else says what it is. Absent: not supported.
+   * vectors is compared if nothing else says what it is. If absent, not supported.
    */
   readonly dimensions?: "any" | "own" | readonly number[];
-  /** Supports `user`. Absent: not supported. */
+  /** Supports `user`. If absent, not supported. */
   readonly user?: boolean;
   /** Task types. `as-given`: passed through as the client sent it. `indifferent`: the model has no task types. */
   readonly taskTypes: "as-given" | "indifferent" | TaskTypeTable;
-  /** The extra fields that it reads; it ignores all others. Absent: it may read any. */
+  /** The extra fields that it reads; it ignores all others. If absent, it may read any. */
   readonly extras?: readonly string[];
-  /** Its vectors are normalized to length 1. Absent: not known. */
+  /** Its vectors are normalized to length 1. Absent if not known. */
   readonly normalized?: boolean;
   /** The quantized types that it makes, and its field for them. `binary` is computed from its `ubinary`. */
   readonly outputTypes?: {
     readonly field: string;
     readonly types: readonly Exclude<QuantizedType, "binary">[];
   };
-  /** How it reads images. Absent: it reads texts only. */
+  /** How it reads images. If absent, it reads texts only. */
   readonly images?: ImageInputCapabilities;
 }
 
@@ -184,7 +186,7 @@ export interface ImageInputCapabilities {
   readonly isAssumed?: true;
   /**
    * The parts of an entry that the model fuses into one vector. `sequence`: any parts, in order. `pair`: one text and
-   * one image. Absent: an entry has one part.
+   * one image. If absent, an entry has one part.
    */
   readonly fuses?: "sequence" | "pair";
   /** Media types. An image of another type is converted to the first of them that fits. */
@@ -195,7 +197,7 @@ export interface ImageInputCapabilities {
   readonly maxPixels?: number;
   /** Maximum images of one entry. */
   readonly maxPerEntry?: number;
-  /** Maximum entries with images per request. Absent: `maxItems`. */
+  /** Maximum entries with images per request. The default is `maxItems`. */
   readonly maxItems?: number;
   /** Maximum images per request, over all entries. */
   readonly maxPerRequest?: number;
@@ -227,9 +229,9 @@ export interface EmbeddingsResponse {
   readonly estimatedTokens?: number;
   /** The cost in US dollars: as the upstream reports it, or of a request with images by the target's prices. */
   readonly cost?: number;
-  /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
+  /** An input was truncated, as the client allowed. Absent if not, or the upstream does not report it. */
   readonly truncated?: true;
-  /** How the gateway changed the request. Absent: it did not. */
+  /** How the gateway changed the request. If absent, it did not. */
   readonly deviations?: Deviations;
   /**
    * The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding.
@@ -305,11 +307,11 @@ export interface FilePart {
   /** From the magic bytes, never from the client's content type. */
   readonly type: string;
   readonly size: number;
-  /** A path at which another process of this machine can read it during the request. Absent: it has none. */
+  /** A path at which another process of this machine can read it during the request. If absent, it has none. */
   readonly path?: string;
   /** Keeps the file open while another process uses `path`, until the returned function is called. */
   keepOpen?(): (() => void) | undefined;
-  /** All of it, in memory until the request ends. Absent: it is on disk. */
+  /** All of it, in memory until the request ends. If absent, it is on disk. */
   readonly inMemory?: Uint8Array;
   stream(): BorrowedChunks;
   bytes(): Promise<Uint8Array>;
@@ -424,7 +426,7 @@ export interface Deviations {
 /** Images that were requested and are not part of the response: how many, and why. */
 export interface MissingGroup {
   readonly count: number;
-  /** Why they failed. Undefined: the upstream returned fewer images than requested. */
+  /** Why they failed. Undefined if the upstream returned fewer images than requested. */
   readonly error: unknown;
   /** The upstream may have generated them, but no response reports their cost. */
   readonly mayBeBilled?: boolean;

@@ -19,12 +19,12 @@ export interface ImageCapabilities {
   readonly undocumentedOptions?: ImageCapabilities["takes"];
   readonly sizes: Sizes;
   /**
-   * The formats with which it supports `output_compression`. Its default format is none of these. Absent: not known,
+   * The formats with which it supports `output_compression`. Its default format is none of these. Absent if not known,
    * and the upstream decides.
    */
   readonly compresses?: readonly string[];
   /**
-   * The formats with which it supports `frame_count` and `frame_duration_ms`. Absent: not known, and the upstream
+   * The formats with which it supports `frame_count` and `frame_duration_ms`. Absent if not known, and the upstream
    * decides.
    */
   readonly animates?: readonly string[];
@@ -34,9 +34,9 @@ export interface ImageCapabilities {
   readonly ignores?: ImageCapabilities["takes"];
   /** Values of unsupported options that describe what the model always does. */
   readonly always?: Readonly<Partial<Record<OptionName, string>>>;
-  /** Maximum length of the prompt, in characters. Absent: not known. */
+  /** Maximum length of the prompt, in characters. Absent if not known. */
   readonly maxPrompt?: number;
-  /** Length limits of `user` or `safety_identifier`, in characters. Absent: no limit. */
+  /** Length limits of `user` or `safety_identifier`, in characters. If absent, no limit. */
   readonly userLength?: { readonly min: number; readonly max: number };
   /** Supports streamed responses. */
   readonly streams?: boolean;
@@ -45,12 +45,13 @@ export interface ImageCapabilities {
   /** It may ignore `n`: some servers always generate one image. */
   readonly mayIgnoreN?: true;
   /**
-   * Supported extra fields. Others are dropped, and reported. Absent: all are passed through, and the upstream decides.
+   * Supported extra fields. Others are dropped, and reported. If absent, all are passed through, and the upstream
+   * decides.
    */
   readonly extras?: readonly string[];
   /** It does not generate from a prompt alone. */
   readonly editsOnly?: true;
-  /** Edit capabilities. Absent: it does not edit. */
+  /** Edit capabilities. If absent, it does not edit. */
   readonly edits?: EditCapabilities;
 }
 
@@ -88,7 +89,7 @@ export interface SizeRule {
   readonly multipleOf: number;
   readonly minEdge: number;
   readonly maxEdge: number;
-  /** Minimum pixels. Absent: the upstream decides. */
+  /** Minimum pixels. If absent, the upstream decides. */
   readonly minPixels?: number;
   readonly maxPixels?: number;
   /** The longer edge divided by the shorter. */
@@ -100,10 +101,10 @@ export interface EditCapabilities {
   readonly maxImages: number;
   /**
    * How its masks mark the area to edit: transparent pixels, as OpenAI's, or white or black pixels of an opaque mask.
-   * Absent: it does not support masks.
+   * If absent, it does not support masks.
    */
   readonly mask?: "transparent" | "white" | "black";
-  /** Downloads input images from links itself. Absent: it needs the bytes. */
+  /** Downloads input images from links itself. If absent, it needs the bytes. */
   readonly links?: boolean;
   /** Takes input images only as public links: files cannot be sent. */
   readonly linksOnly?: true;
@@ -113,15 +114,18 @@ export interface EditCapabilities {
   readonly markup?: boolean;
   /** Passes other files of the form on. */
   readonly files?: boolean;
-  /** Supported media types of input images, such as image/png; others are converted. Absent: png, jpeg and webp. */
+  /**
+   * Supported media types of input images, such as image/png; others are converted. The default is png, jpeg and webp.
+   */
   readonly reads?: readonly string[];
   /** It rejects a PNG without an alpha channel, even if no pixel is transparent. */
   readonly needsAlpha?: true;
-  /** Maximum bytes of one input image. Absent: not known. */
+  /** Maximum bytes of one input image. Absent if not known. */
   readonly maxBytes?: number;
   /**
    * Without a size it generates in a default size, whatever the size of the input. So a request without a mask gets the
-   * size of the first input image, as near as this rule or this list of sizes allows. Absent: it uses the size of the
+   * size of the first input image, as near as this rule or this list of sizes allows. If absent, it uses the size of
+   * the
    * input image itself.
    */
   readonly matchFirstImage?: SizeRule | readonly string[];

@@ -15,7 +15,8 @@ export function parseSize(text: string): Size | undefined {
 }
 
 /**
- * Why a rule does not allow a size, for an error message, in OpenAI's words where it has any. Undefined: it is allowed.
+ * Why a rule does not allow a size, for an error message, in OpenAI's words where it has any. Undefined if it is
+ * allowed.
  */
 export function sizeRuleViolation({ width, height }: Size, rule: SizeRule): string | undefined {
   const { multipleOf, minEdge, maxEdge, minPixels = 1, maxPixels, maxRatio } = rule;

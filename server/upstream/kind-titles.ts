@@ -79,5 +79,5 @@ const titles: Readonly<Record<string, string>> = {
   zhipu: "Zhipu AI (BigModel)",
 };
 
-/** Undefined: a built-in model, which cannot be configured as an upstream. */
+/** Undefined for a built-in model, which cannot be configured as an upstream. */
 export const kindTitle = (kind: string): string | undefined => titles[kind];

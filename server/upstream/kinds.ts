@@ -8,7 +8,7 @@ const local: Readonly<Record<string, z.ZodType>> = {
   pooling: z
     .enum(["mean", "cls"])
     .optional()
-    .describe("How token vectors are combined. Absent: as the folder says."),
+    .describe("How token vectors are combined. If absent, as the folder says."),
   normalize: z.boolean().optional().describe("Whether vectors are normalized to length 1."),
   maxTokens: z
     .int()

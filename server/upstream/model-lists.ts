@@ -19,7 +19,7 @@ const retryMs = 60_000;
 const readTimeoutMs = 20_000;
 
 interface ModelList {
-  /** Undefined: the list was never read. */
+  /** Undefined if the list was never read. */
   ids: ReadonlySet<unknown> | undefined;
   /** When the list is read again for a model that it has, and for one that it lacks. Unix milliseconds. */
   expiresAt: number;

@@ -41,7 +41,7 @@ interface UpstreamImageJob<Q extends GenerationQuery> {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   readonly send: SendAuthenticated;
-  /** The line of a job, of which the request is a part. Undefined: it is not. */
+  /** The line of a job, of which the request is a part. Undefined if it is not. */
   readonly line?: Pick<SendRecord, "keepsUpstreamJob"> | undefined;
 }
 

@@ -128,7 +128,7 @@ const specialTokens: Readonly<Record<TokenizerName, Readonly<Record<number, stri
   },
 };
 
-/** Describes the first token that has no text. Undefined: each token has a text, but together they have none. */
+/** Describes the first token that has no text. Undefined if each token has a text, but together they have none. */
 export async function describeTokenWithoutText(
   tokenizer: TokenizerName,
   tokens: readonly number[],

@@ -28,7 +28,7 @@ type OwnOptions = "users" | "auditLog" | "signIn" | "adminToken" | "publicUrl" |
 
 export interface AdminOptions
   extends Omit<OpenAdminApiOptions, keyof Runtime | OwnOptions | "estimateImages"> {
-  /** The stores that replicas share. Undefined: `vexel.db` in the data folder. */
+  /** The stores that replicas share. The default is `vexel.db` in the data folder. */
   readonly shared: Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit"> | undefined;
 }
 
@@ -106,7 +106,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   };
   return {
     mounts: isConsoleOn ? [api, pages] : [api],
-    /** The path of the console, or of its one-time link while it has no user. Undefined: the console is off. */
+    /** The path of the console, or of its one-time link while it has no user. Undefined if the console is off. */
     consolePath: async () => {
       if (!isConsoleOn) return undefined;
       return (await isEmpty(users)) ? setupToken.path : "/console";

@@ -92,7 +92,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     return adapter && vendorEndpointOf(api, target, { adapter, send, operation, stopping });
   };
   const { imageCapabilities } = requestPath.upstreams.client;
-  /** The estimated cost of images, in US dollars. Null: unknown. */
+  /** The estimated cost of images, in US dollars. Null if unknown. */
   const imageDollars = (
     query: CheckedLine["query"],
     targets: readonly Target[],

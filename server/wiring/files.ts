@@ -27,9 +27,9 @@ const sweepEveryMs = 60_000;
 
 interface StoredDataOptions {
   readonly disk: DiskReserve;
-  /** The database that replicas share. Undefined: the rows are in the data folder. */
+  /** The database that replicas share. Undefined if the rows are in the data folder. */
   readonly shared: SharedStorage | undefined;
-  /** The object store that replicas share. Undefined: the contents are in the data folder. */
+  /** The object store that replicas share. Undefined if the contents are in the data folder. */
   readonly objects: ObjectStore | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface StoredData {
   readonly isShared: boolean;
 }
 
-/** Undefined: replicas share a database, and no object store for the contents. */
+/** Undefined if replicas share a database, and no object store for the contents. */
 export function openStoredData(
   { settings, now, resources }: Runtime,
   { disk, shared, objects }: StoredDataOptions,

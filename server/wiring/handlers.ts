@@ -24,7 +24,7 @@ interface HandlersOptions
   > {
   /** Unix milliseconds. */
   readonly startedAt: number;
-  /** Undefined: metrics are off. */
+  /** Undefined if metrics are off. */
   readonly metrics: Metrics | undefined;
   /** The handlers of what clients store. */
   readonly stored: Pick<Handlers, StoredRouteName>;

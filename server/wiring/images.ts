@@ -33,9 +33,9 @@ interface ImagesWiringOptions {
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: DiskReserve;
   readonly execute: Execute;
-  /** Has the responses that all replicas replay. Undefined: responses are in the data folder only. */
+  /** Has the responses that all replicas replay. Undefined if responses are in the data folder only. */
   readonly objects: ObjectStore | undefined;
-  /** The claims that replicas share. Undefined: this is the only replica. */
+  /** The claims that replicas share. Undefined if this is the only replica. */
   readonly claims: Pick<RequestClaims, "claim"> | undefined;
 }
 
@@ -88,7 +88,9 @@ export function wireImages(runtime: Runtime, options: ImagesWiringOptions) {
   };
 }
 
-/** The child processes that decode images, for image requests and for embeddings of images. `folder`: for temp files. */
+/**
+ * The child processes that decode images, for image requests and for embeddings of images. `folder`: for temp files.
+ */
 export function wireImageWorker({ resources }: Runtime, folder: string): ImageWorker {
   const imageWorker = createImageWorker({ folder });
   resources.defer(() => imageWorker.close());

@@ -22,7 +22,7 @@ interface ConfiguredCertificate {
   readonly first: Certificate;
 }
 
-/** Throws CertificateError. Undefined: plain HTTP. */
+/** Throws CertificateError. Undefined for plain HTTP. */
 export function readConfiguredCertificate(settings: Settings): ConfiguredCertificate | undefined {
   const { VEXEL_TLS_CERT: certPath, VEXEL_TLS_KEY: keyPath } = settings;
   if (certPath === "") return undefined;
@@ -39,7 +39,7 @@ export function wireCertificate(runtime: Runtime, configured: ConfiguredCertific
 
 interface ListenerParts
   extends Pick<ListenOptions, "handlers" | "mounts" | "maxConnections" | "minBodyRate"> {
-  /** The current certificate. Undefined: plain HTTP. */
+  /** The current certificate. Undefined for plain HTTP. */
   readonly tls: ListenOptions["tls"] | undefined;
   readonly temp: OpenedTempStorage;
   readonly metrics: Metrics | undefined;

@@ -36,10 +36,10 @@ import { wireUpstreams } from "./upstreams.ts";
 interface RequestPathOptions {
   readonly builtInModels: ReadonlyMap<string, BuiltInModel>;
   readonly fetchOnly: FetchOnly;
-  /** Undefined: the gateway stores no files. */
+  /** Undefined if the gateway stores no files. */
   readonly resolveFileIds: ResolveFileIds | undefined;
   readonly temp: OpenedTempStorage;
-  /** The storage that replicas share. Undefined: everything is in the data folder. */
+  /** The storage that replicas share. Undefined if everything is in the data folder. */
   readonly shared: SharedStorage | undefined;
   readonly objects: ObjectStorage | undefined;
   readonly redis: RedisConnection | undefined;
@@ -47,7 +47,7 @@ interface RequestPathOptions {
   readonly observers: ReadonlySet<RequestObserver>;
   /** Called with the number of requests of each micro-batch of at least two. */
   readonly onBatch: (requests: number) => void;
-  /** Undefined: tracing is off. */
+  /** Undefined if tracing is off. */
   readonly startTrace: StartTrace | undefined;
   /** Max connections of clients. */
   readonly connections: number;
@@ -174,7 +174,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
   };
 }
 
-/** `shared`: the limits that replicas share. Undefined: each process counts for itself. */
+/** `shared`: the limits that replicas share. Undefined if each process counts for itself. */
 function wireLimits(
   { settings, snapshot, clock }: Runtime,
   shared: SharedLimiter | undefined,

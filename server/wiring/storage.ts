@@ -52,7 +52,7 @@ export const wireTempStorage = ({ settings, log, clock }: Omit<Runtime, "emit">)
     clock,
   });
 
-/** `shared`: the ledger that replicas share. Undefined: the ledger is in the data folder only. */
+/** `shared`: the ledger that replicas share. Undefined if the ledger is in the data folder only. */
 export const wireLedger = (
   runtime: Runtime,
   shared: SharedStorage | undefined,
@@ -76,7 +76,7 @@ export function wireReplicas(runtime: Runtime, redis: RedisConnection) {
   const { settings } = runtime;
   return {
     ...openSharedLimits({ ...runtime, folder: settings.VEXEL_DATA, redis }),
-    /** The embedding cache. Undefined: it is off. */
+    /** The embedding cache. Undefined if it is off. */
     embeddings: openSharedCache(runtime, redis),
     claims: new RequestClaims(redis, { retentionMs: settings.VEXEL_RESPONSE_TTL * 1000 }),
   };
@@ -94,7 +94,7 @@ function openSharedCache(
   return embeddings;
 }
 
-/** `objects`: the object store. Undefined: content stays in the data folder of this replica. */
+/** `objects`: the object store. Undefined if content stays in the data folder of this replica. */
 export const wireStoredContent = (
   runtime: Runtime,
   disk: DiskReserve,
@@ -109,7 +109,7 @@ export const wireStoredContent = (
     objects,
   });
 
-/** `images`: the images that replicas share. Undefined: images are in the data folder. */
+/** `images`: the images that replicas share. Undefined if images are in the data folder. */
 export const wireImageLinks = (
   { settings, now }: Runtime,
   disk: DiskReserve,

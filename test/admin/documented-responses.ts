@@ -22,7 +22,7 @@ interface ReceivedResponse {
   /** With or without its query. */
   readonly path: string;
   readonly status: number;
-  /** Undefined: no JSON. */
+  /** Undefined if there is no JSON. */
   readonly json: unknown;
 }
 

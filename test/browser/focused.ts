@@ -7,7 +7,7 @@ export interface Focused {
 }
 
 /**
- * The element with the focus: its text, and whether the focus can be seen. Null: the browser's own controls have it.
+ * The element with the focus: its text, and whether the focus can be seen. Null if the browser's own controls have it.
  */
 export const focused = ({ page }: BrowserTest): Promise<Focused | null> =>
   page.evaluate(`(() => {

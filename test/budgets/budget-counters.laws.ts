@@ -34,7 +34,7 @@ export function budgetCounterLaws(
     return budget.counter;
   };
 
-  /** A counter, and a request on it: reserves its cost, and returns its end. Undefined: the request is refused. */
+  /** A counter, and a request on it: reserves its cost, and returns its end. Undefined if the request is refused. */
   const setUp = (dollarLimit: number) => {
     const { counters, limiter } = create();
     const counter = counterOf(counters, dollarLimit);

@@ -43,7 +43,7 @@ export const createTestSpend = (
 
 /** A reservation, and the ledger row of its request. */
 export interface TestReservation extends Reservation {
-  /** Ends the request. Undefined: its cost is unknown, and its estimate is charged. */
+  /** Ends the request. Undefined if its cost is unknown, and its estimate is charged. */
   settle(cost: number | undefined): void;
 }
 

@@ -72,7 +72,7 @@ function setUp(targets: readonly Target[] = [priced]) {
 interface RequestEnd {
   readonly kind: ErrorKind;
   readonly details?: ErrorDetails;
-  /** How the attempt before ended. Absent: there was none. */
+  /** How the attempt before ended. If absent, there was none. */
   readonly earlier?: ErrorKind;
 }
 

@@ -124,7 +124,7 @@ const readFile = (changed: File) =>
 const asRead = (read: ReturnType<typeof readFile>): YamlConfig | undefined =>
   read.ok ? read : undefined;
 
-/** As a running gateway reads it. Undefined: it is invalid. */
+/** As a running gateway reads it. Undefined if it is invalid. */
 function reload(changed: File, inForce: YamlConfig): YamlConfig | undefined {
   const text = textOf(changed);
   const packed = packYaml(text, {});

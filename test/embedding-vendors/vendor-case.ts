@@ -18,7 +18,7 @@ export interface Understood {
   /** The vendor's own term. */
   readonly taskType?: string;
   readonly encoding: "float" | "base64";
-  /** Absent: float32. */
+  /** The default is float32. */
   readonly outputType?: QuantizedType;
 }
 
@@ -39,9 +39,9 @@ export interface VendorCase {
     vectors: readonly Float32Array[],
     tokens: number | undefined,
   ) => VendorResponse;
-  /** The same with quantized vectors. Absent: the vendor makes none. */
+  /** The same with quantized vectors. If absent, the vendor makes none. */
   readonly quantized?: (vectors: readonly QuantizedVector[], type: QuantizedType) => VendorResponse;
-  /** The same for entries with images. Absent: it is the same. */
+  /** The same for entries with images. If absent, it is the same. */
   readonly imageResponse?: VendorCase["response"];
   /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;

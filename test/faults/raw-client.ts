@@ -12,7 +12,7 @@ export type Behavior =
 
 export interface RawRequest {
   readonly port: number;
-  /** Absent: POST. */
+  /** If absent, POST. */
   readonly method?: "GET";
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface RawResponse {
   readonly body: Buffer;
 }
 
-/** Undefined: the client disconnected. Rejects if the connection ends before the response does. */
+/** Undefined if the client disconnected. Rejects if the connection ends before the response does. */
 export function sendRaw(request: RawRequest): Promise<RawResponse | undefined> {
   const { port, body, behavior, pauseMs, onSent } = request;
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse | undefined>();

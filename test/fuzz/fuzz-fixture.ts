@@ -51,7 +51,7 @@ const table = new Set(
 
 /**
  * Only declared errors, always in OpenAI's shape and with a request ID; and a response that is sent as JSON is JSON.
- * Returns the error. Undefined: the response has none.
+ * Returns the error. Undefined if the response has none.
  */
 export async function expectDefined(
   response: Response,

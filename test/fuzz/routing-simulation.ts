@@ -138,12 +138,12 @@ export interface RoutingSimulationOptions {
   readonly model: PermittedModel;
   readonly behaviorOf: (target: Target, now: number) => TargetBehavior;
   readonly deadlineMs?: number;
-  /** Clients disconnect after this long. Absent: they wait for the deadline. */
+  /** Clients disconnect after this long. If absent, they wait for the deadline. */
   readonly clientTimeoutMs?: number;
   readonly operation?: "embeddings" | "generations";
   /** True: no request queues for a target at its hard limit. */
   readonly noQueue?: true;
-  /** The result of the free health check of image targets. Absent: a target that accepts connections is up. */
+  /** The result of the free health check of image targets. If absent, a target that accepts connections is up. */
   readonly isUp?: (target: Target, now: number) => boolean;
 }
 

@@ -7,7 +7,7 @@ import { startGatewayWithFake } from "./gateway-fixture.ts";
 import { certificateFiles } from "./tls-fixture.ts";
 
 testsWith(["openssl"], import.meta.file, () => {
-  /** The cipher suite that the client and the server agree on. Undefined: the handshake fails. */
+  /** The cipher suite that the client and the server agree on. Undefined if the handshake fails. */
   async function negotiated(url: string, options: readonly string[]): Promise<string | undefined> {
     const client = Bun.spawn(
       [pathOf("openssl"), "s_client", "-connect", new URL(url).host, ...options],

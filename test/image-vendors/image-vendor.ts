@@ -60,7 +60,7 @@ export interface FakeVendor {
   readonly config: Readonly<Record<string, unknown>>;
   /** The path after the origin in the baseUrl, such as `/v1`. */
   readonly basePath?: string;
-  /** The path of the list of models, which the gateway requests once. Absent: it requests none. */
+  /** The path of the list of models, which the gateway requests once. If absent, it requests none. */
   readonly modelList?: string;
   readonly operations: readonly ("generations" | "edits")[];
   /** The source of the formats: documentation, an SDK's source, a recorded response. Golden files repeat it. */

@@ -12,7 +12,7 @@ import type { WatchedRow } from "./watch-ledger.ts";
 export interface RequestOptions {
   readonly role?: Role;
   readonly prompt?: string;
-  /** Of an edit. Absent: one image. */
+  /** Of an edit. The default is one image. */
   readonly images?: readonly Uint8Array[];
   readonly mask?: Uint8Array;
   /** Images are sent as a list, even a single one. */

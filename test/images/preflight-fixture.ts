@@ -41,7 +41,7 @@ export function checker() {
   const processes = watched();
   const imageWorker = createImageWorker({ spawn: processes.spawn });
   const temp = newRequestTemp();
-  /** The checked query, and how its images and its mask were inspected. Undefined: it was not inspected. */
+  /** The checked query, and how its images and its mask were inspected. Undefined if it was not inspected. */
   const check = async (query: EditQuery, rules: Partial<EditRules> = {}) => {
     const inspections = new Map<WorkerInput, ImageInspection>();
     const inspect: EditRules["imageWorker"]["inspect"] = async (image, ...more) => {

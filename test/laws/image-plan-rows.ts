@@ -10,7 +10,7 @@ import type { ImageCapabilities } from "../../server/upstream/image-capabilities
 export type Operation = "generations" | "edits";
 
 export interface Row {
-  /** Absent: runs inside the gateway. */
+  /** If absent, runs inside the gateway. */
   readonly adapter?: Adapter;
   readonly target: Target;
   readonly operation: Operation;

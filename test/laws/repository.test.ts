@@ -429,7 +429,7 @@ interface Lock {
 }
 
 interface Locked {
-  /** Absent: that of the path. */
+  /** The default is that of the path. */
   readonly name?: string;
   readonly hasInstallScript?: boolean;
   readonly optionalDependencies?: object;

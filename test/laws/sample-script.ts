@@ -15,11 +15,11 @@ export interface Program {
   /** The name under which the page says to save it. */
   readonly name: string;
   readonly text: string;
-  /** The image that it writes: the last one that it names. Absent: it writes none. */
+  /** The image that it writes: the last one that it names. If absent, it writes none. */
   readonly image: string | undefined;
   /** The new folder in which the page says to save it. */
   readonly folder: string;
-  /** The line of the block that runs it. Absent: it is not run. */
+  /** The line of the block that runs it. If absent, it is not run. */
   runAt?: number;
 }
 

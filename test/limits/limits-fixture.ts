@@ -25,7 +25,7 @@ interface LimitedOptions {
   readonly imageModelLimits?: string;
   readonly upstreamLimits?: string;
   readonly targetLimits?: string;
-  /** The upstream. Absent: the fake. */
+  /** The upstream. The default is the fake. */
   readonly url?: string;
   readonly settings?: Readonly<Record<string, string>>;
 }

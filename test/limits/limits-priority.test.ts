@@ -5,7 +5,7 @@ import { embedder, type Limited, limitedTests } from "./limits-fixture.ts";
 
 const start = limitedTests();
 
-/** `priority`: the value of the header. Undefined: without it. */
+/** `priority`: the value of the header. Undefined without it. */
 const embed = ({ client }: Limited, key: string, input: string, priority?: string) =>
   client(key)
     .embeddings.create(

@@ -44,7 +44,7 @@ export function rateLimitCounterLaws(
     onRelease: () => undefined,
     newId: () => String(Math.random()),
   };
-  /** Takes a slot. Undefined: none is free. */
+  /** Takes a slot. Undefined if none is free. */
   const acquire = async (
     slots: ConcurrencySlots,
     limiter: SharedLimiter | undefined,

@@ -18,7 +18,7 @@ export interface Row {
   readonly estimated: Nano | null;
   readonly endUser: string | null;
   readonly team: string | undefined;
-  /** Undefined: not of the program. */
+  /** Undefined if not of the program. */
   readonly op: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface Owner {
   readonly project?: string;
   /** At the end of the program. */
   readonly limits: Limits;
-  /** Unix milliseconds at which every replica has these limits. Absent: from the start. */
+  /** Unix milliseconds at which every replica has these limits. If absent, from the start. */
   readonly loweredAt?: number;
   owns(row: Row): boolean;
 }

@@ -208,7 +208,7 @@ function checkGroup(group: Group, { outcomes, program }: InvoiceInput): Violatio
 }
 
 /**
- * Some of the lines make up a sum in the range: the least that the others should be estimated at. Undefined: none of
+ * Some of the lines make up a sum in the range: the least that the others should be estimated at. Undefined if none of
  * their sums is in it.
  */
 function leastLeftOut(

@@ -10,7 +10,7 @@ export interface Outcome {
   /** Unix milliseconds. */
   readonly sentAt: number;
   endedAt: number;
-  /** Undefined: no response, because the client left or the replica was killed. */
+  /** Undefined if there is no response, because the client left or the replica was killed. */
   status?: number;
   /** The client got the whole response; of a job: the job has completed. */
   isComplete: boolean;

@@ -6,7 +6,7 @@ export interface InvoiceLine {
   readonly model: string;
   /** The names of the texts, or of the prompt. */
   readonly names: readonly string[];
-  /** Null: the gateway does not know the price. */
+  /** Null if the gateway does not know the price. */
   readonly amount: Nano | null;
   /** Of the work without its usage: the least that an estimate of it may be. */
   readonly least: Nano;

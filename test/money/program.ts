@@ -115,7 +115,7 @@ const fillText = (random: Random, name: string, bytes: number): string => {
 export const maxTokensOf = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + text.length + 2, 0);
 
-/** The most that the first attempt can cost. Undefined: it is not known to the law. */
+/** The most that the first attempt can cost. Undefined if it is not known to the law. */
 export function maxCostOf(op: Op): Nano | undefined {
   if (isEmbeddings(op)) return maxTokensOf(op.texts) * models[op.model as "pair"].perToken;
   const { priced } = models[op.model];

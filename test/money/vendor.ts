@@ -8,7 +8,7 @@ import { Random } from "./random.ts";
 
 export const dimensions = 8;
 
-/** Per token, or per image. Null: the gateway has no price. `tokens`: input and output tokens of an image model. */
+/** Per token, or per image. Null if the gateway has no price. `tokens`: input and output tokens of an image model. */
 export type Prices = Readonly<
   Record<string, { readonly unit: number | null; readonly tokens?: readonly [number, number] }>
 >;

@@ -77,7 +77,7 @@ async function sendAll(
   return sum(await Promise.all(counts));
 }
 
-/** Undefined: there is no free slot. */
+/** Undefined if there is no free slot. */
 async function acquire(
   { limiter }: TestReplica,
   slots: ConcurrencySlots,
@@ -114,7 +114,7 @@ function openBudgets(
   return {
     budgets,
     spend,
-    /** Returns the end of a request. Undefined: the shared budget is too small. */
+    /** Returns the end of a request. Undefined if the shared budget is too small. */
     reserve: async (dollars: number) => {
       const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
       const demand = budgets.demand([dollarADay], certain(dollars), noon, resolve);

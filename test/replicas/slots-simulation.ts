@@ -17,7 +17,7 @@ export interface SlotsCase {
   readonly clients: readonly number[];
   /** Also limits the project, to the same number. */
   readonly withProject?: boolean;
-  /** The shortest and the longest duration of a request. Absent: 20 to 60. */
+  /** The shortest and the longest duration of a request. The default is 20 to 60. */
   readonly requestMs?: readonly [number, number];
 }
 

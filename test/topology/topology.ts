@@ -32,7 +32,7 @@ const diskBytes = 96 * 1024 * 1024;
 
 export class Replica {
   readonly url: string;
-  /** Undefined: it cannot be cut off. */
+  /** Undefined if it cannot be cut off. */
   readonly network: NetworkNamespace | undefined;
   readonly #folder: string;
   readonly #start: (program?: string) => Promise<GatewayProcess>;

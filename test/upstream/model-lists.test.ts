@@ -9,7 +9,7 @@ import type { SendAuthenticated } from "../../server/upstream/poll-job.ts";
 
 const minuteMs = 60_000;
 
-/** A vendor whose list a test sets. Undefined: it cannot be read. */
+/** A vendor whose list a test sets. Undefined if it cannot be read. */
 function arrange() {
   const vendor = { ids: ["known"] as readonly string[] | undefined, reads: 0 };
   const clock = { now: 0 };

@@ -36,9 +36,9 @@ interface Golden {
     readonly body: unknown;
   };
   readonly vectors: readonly (readonly number[])[];
-  /** Null: the vendor reports no usage. */
+  /** Null if the vendor reports no usage. */
   readonly usage: number | null;
-  /** Absent: the vendor does not report the tokens of images. */
+  /** If absent, the vendor does not report the tokens of images. */
   readonly imageTokens?: number;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Checks the page headers of a row group before its pages are decoded. The decoder trusts them: it never ends at a length
+ * Checks the page headers of a row group before its pages are decoded. The decoder trusts them: it never ends at a
+ * length
  * that is missing, and fills the memory for a number of values that is not true.
  */
 import type {
@@ -56,7 +57,7 @@ function rangeOf(chunk: ColumnMetaData): [start: number, end: number] {
   return [start, start + Number(chunk.total_compressed_size)];
 }
 
-/** The values of a page. Undefined: the header is damaged. */
+/** The values of a page. Undefined if the header is damaged. */
 function valuesOf(header: PageHeader): number | undefined {
   const { uncompressed_page_size: size, compressed_page_size: compressed } = header;
   if (!isLength(size, maxPageBytes)) return undefined;

@@ -11,7 +11,9 @@ export function checkLength(text: string, noun: string): void {
     throw new UsageError(`--input has a ${noun} with more than ${maxLength} characters.`);
 }
 
-/** `path`: "-" is standard input. A byte order mark at the start is left out. Throws UsageError for another encoding. */
+/**
+ * `path`: "-" is standard input. A byte order mark at the start is left out. Throws UsageError for another encoding.
+ */
 export async function* decodeText(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const place = new Place();
@@ -45,7 +47,7 @@ class Place {
     this.#tail = Buffer.concat([this.#tail, chunk.subarray(-4)]).subarray(-4);
   }
 
-  /** `chunk`: could not be decoded. Undefined: the input ends within a character. */
+  /** `chunk`: could not be decoded. Undefined if the input ends within a character. */
   firstInvalidLine(chunk: Uint8Array = new Uint8Array()): number {
     const afterBreak = this.#tail.subarray(this.#tail.lastIndexOf(lineBreak) + 1);
     // The rest of a character whose first byte is not in the tail.

@@ -59,7 +59,7 @@ const seconds: Readonly<Record<string, number>> = {
   Y: 31_536_000,
 };
 
-/** The limit for a minute that admits no more in any period. Undefined: less than one. */
+/** The limit for a minute that admits no more in any period. Undefined if less than one. */
 function perMinute(max: unknown, duration: unknown): number | undefined {
   const [, count, unit = ""] = /^(\d+)([smhdwMY])$/.exec(String(duration ?? "")) ?? [];
   const period = Number(count) * (seconds[unit] ?? Number.NaN);

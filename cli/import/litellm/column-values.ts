@@ -1,6 +1,6 @@
 /** Values of columns of LiteLLM's tables. An export may have them as text, in the notation of PostgreSQL. */
 
-/** Undefined: no time that can be read. */
+/** Undefined if no time that can be read. */
 export function timeOf(value: unknown): number | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
   if (typeof value !== "string") return undefined;
@@ -18,7 +18,7 @@ const timestamp =
 export const isTrue = (value: unknown): boolean =>
   value === true || /^(?:t|true|1)$/i.test(String(value ?? ""));
 
-/** A list of names. Undefined: no list that can be read. */
+/** A list of names. Undefined if no list that can be read. */
 export function namesOf(value: unknown): readonly string[] | undefined {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value))

@@ -32,7 +32,7 @@ export function dropsParameters(
   return drops;
 }
 
-/** The ranges are those of vexel.yaml. Undefined: LiteLLM sends no requests to the entry, which was reported. */
+/** The ranges are those of vexel.yaml. Undefined if LiteLLM sends no requests to the entry, which was reported. */
 export function orderOf(params: Parameters, report: SubjectReport): JsonObject | undefined {
   const weight = params.take("weight");
   const order = params.take("order");

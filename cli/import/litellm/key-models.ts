@@ -20,7 +20,7 @@ export interface NamedModels {
   readonly aliases: ReadonlyMap<string, string>;
 }
 
-/** The entries of a list of LiteLLM. Undefined: the list cannot be read. */
+/** The entries of a list of LiteLLM. Undefined if the list cannot be read. */
 export function allowedBy(
   value: unknown,
   more: readonly string[] = [],
@@ -43,7 +43,7 @@ export interface KeyLists {
   readonly aliased: ReadonlyMap<string, string>;
 }
 
-/** Undefined: the key may use no imported model, which was reported. */
+/** Undefined if the key may use no imported model, which was reported. */
 export function modelsOf(
   { own, others, kinds, aliased }: KeyLists,
   named: NamedModels,
@@ -82,7 +82,9 @@ const reasonFor = (unserved: readonly string[], all: readonly string[]): string 
     ? `Vexel serves none of its models (${unserved.join(", ")})`
     : "the key may use no model";
 
-/** LiteLLM also permits an alias of a permitted model, and a model whose provider a pattern such as `openai/*` names. */
+/**
+ * LiteLLM also permits an alias of a permitted model, and a model whose provider a pattern such as `openai/*` names.
+ */
 function permits(entry: string, name: string, { groups, aliases }: NamedModels): boolean {
   const names = [name, ...(aliases.has(name) ? [aliases.get(name) ?? ""] : [])];
   return names.some(
@@ -111,7 +113,7 @@ interface KeyRoutes {
   readonly hasNoEdits: boolean;
 }
 
-/** The kinds of models whose endpoints the key may call (`allowed_routes`). Undefined: the list cannot be read. */
+/** The kinds of models whose endpoints the key may call (`allowed_routes`). Undefined if the list cannot be read. */
 export function routesOf(value: unknown): KeyRoutes | undefined {
   const routes = namesOf(value);
   if (routes === undefined) return undefined;

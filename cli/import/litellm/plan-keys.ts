@@ -74,7 +74,7 @@ interface KeyContext {
   readonly now: number;
 }
 
-/** Undefined: the key is not imported, which was reported. */
+/** Undefined if the key is not imported, which was reported. */
 function planKey(row: JsonObject, context: KeyContext): PlannedKey | undefined {
   const { planned, report, now } = context;
   const hash = String(row.token);

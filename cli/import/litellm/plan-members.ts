@@ -7,9 +7,9 @@ import { budgetNames, rowLosses } from "./row-losses.ts";
 import { jsonOf, type LitellmSource } from "./source.ts";
 
 export interface Member {
-  /** Undefined: the list cannot be read. */
+  /** Undefined if the list cannot be read. */
   readonly models: readonly string[] | undefined;
-  /** The row of the budget table. Absent: the member has no limits. */
+  /** The row of the budget table. If absent, the member has no limits. */
   readonly budget?: JsonObject;
   readonly spend: unknown;
   /** Limits that the key cannot have, because other keys share them. */

@@ -41,7 +41,7 @@ interface TargetContext {
   readonly isShared: boolean;
 }
 
-/** Undefined: the entry is not served by Vexel, which was reported. */
+/** Undefined if the entry is not served by Vexel, which was reported. */
 export function planTarget(
   { model_name, litellm_params, model_info, where, isBlocked }: LitellmModel,
   { source, upstreams, report, isShared }: TargetContext,

@@ -13,7 +13,7 @@ import type { LitellmSource } from "./source.ts";
 export interface Team {
   /** Of the table of teams or users. */
   readonly row: JsonObject;
-  /** Undefined: a user without limits, who needs no project. */
+  /** Undefined if a user without limits, who needs no project. */
   readonly project: string | undefined;
   /** Names, patterns and access groups. */
   readonly models: readonly string[];

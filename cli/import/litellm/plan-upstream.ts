@@ -51,7 +51,7 @@ const plainOf = (text: string): string | Secret => (variable.test(text) ? secret
 
 type Upstream = JsonObject & { readonly kind: string };
 
-/** Undefined: Vexel has no such kind, which was reported. */
+/** Undefined if Vexel has no such kind, which was reported. */
 export function planUpstream(
   provider: string,
   params: Parameters,

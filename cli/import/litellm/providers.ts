@@ -70,7 +70,7 @@ export const providers: Readonly<Record<string, Provider>> = {
 /** Names that LiteLLM knows as OpenAI's without a prefix. */
 const openaiNames = /^(text-embedding-|dall-e|gpt-image|chatgpt-image)/;
 
-/** The provider and the model's name there. Undefined: LiteLLM's own table of models would be needed. */
+/** The provider and the model's name there. Undefined if LiteLLM's own table of models would be needed. */
 export function splitModel(
   model: string,
   givenProvider: unknown,

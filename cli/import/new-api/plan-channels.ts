@@ -167,7 +167,7 @@ const kindOf = (kind: string, { base_url }: JsonObject): string =>
     ? "openai-compatible"
     : kind;
 
-/** Undefined: it cannot be read, which was reported. Without it, a name would stand for another model. */
+/** Undefined if it cannot be read, which was reported. Without it, a name would stand for another model. */
 function mappingOf(given: unknown, report: SubjectReport): ReadonlyMap<string, string> | undefined {
   if (typeof given !== "string" || given.trim() === "") return new Map();
   try {
@@ -180,7 +180,7 @@ function mappingOf(given: unknown, report: SubjectReport): ReadonlyMap<string, s
   }
 }
 
-/** new-api maps the mapped name again, until a name is not mapped. Undefined: it never ends. */
+/** new-api maps the mapped name again, until a name is not mapped. Undefined if it never ends. */
 function lastOf(mapping: ReadonlyMap<string, string>, model: string): string | undefined {
   const seen = new Set([model]);
   let current = model;

@@ -30,7 +30,7 @@ function objectIn(given: unknown): JsonObject {
   }
 }
 
-/** new-api has several service accounts as a JSON array. Undefined: the text is none. */
+/** new-api has several service accounts as a JSON array. Undefined if the text is none. */
 function listIn(text: string): readonly string[] | undefined {
   const value = objectIn(text);
   if (!Array.isArray(value)) return undefined;
@@ -71,7 +71,7 @@ const keyless = new Set(["ollama", "xinference"]);
 const custom = 8;
 const operation = /\/(?:embeddings|images\/(?:generations|edits))$/;
 
-/** Undefined: Vexel cannot use the address, which was reported. */
+/** Undefined if Vexel cannot use the address, which was reported. */
 function addressOf(
   kind: string,
   path: string,

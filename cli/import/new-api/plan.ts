@@ -168,7 +168,7 @@ interface TokenContext {
 
 /** new-api stores the key without its prefix, and removes the prefix of keys that clients send. */
 const keyOf = ({ key }: JsonObject): string => `sk-${String(key).trim()}`;
-/** Undefined: the token has no key. */
+/** Undefined if the token has no key. */
 const hashOf = (token: JsonObject): string | undefined =>
   typeof token.key === "string" ? secretHash(keyOf(token)) : undefined;
 

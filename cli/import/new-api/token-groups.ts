@@ -61,7 +61,7 @@ function objectIn(text: string | undefined, absent: JsonObject): JsonObject {
   }
 }
 
-/** Undefined: the text is empty. A text that is no list has no groups. */
+/** Undefined if the text is empty. A text that is no list has no groups. */
 function listIn(text: unknown): readonly string[] | undefined {
   if (text === null || text === undefined || text === "") return undefined;
   try {

@@ -12,7 +12,7 @@ const pathOf = (list: string, { id }: Pick<Stored, "id">): string =>
 
 const versionOf = ({ version }: Stored) => (version === null ? {} : { version });
 
-/** `entity`: the present one. Undefined: a new one, with its id in the body. */
+/** `entity`: the present one. The default is a new one, with its id in the body. */
 export const saveEntity = <Saved>(
   list: string,
   entity: Stored | undefined,

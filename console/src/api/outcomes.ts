@@ -7,7 +7,7 @@ const share = (part: number, whole: number): number | null => (whole === 0 ? nul
 
 export const failedOf = ({ errors, refused }: Outcomes): number => errors - refused;
 
-/** Of the requests that were not refused, as alerts judge it. Null: there are none. */
+/** Of the requests that were not refused, as alerts judge it. Null if there are none. */
 export const errorRate = (sums: Outcomes): number | null =>
   share(failedOf(sums), sums.requests - sums.refused);
 

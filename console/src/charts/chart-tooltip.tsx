@@ -13,7 +13,7 @@ interface ChartTooltipProps {
   /** Pixels from the left edge of the chart. */
   readonly left: number;
   readonly format: (value: number | null) => string;
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly total: number | undefined;
   /** Stacked values of 0 are left out. */
   readonly isStacked: boolean;

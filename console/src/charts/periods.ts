@@ -1,7 +1,7 @@
 /** The periods of a time range, in the time zone of the browser or in UTC. A chart shows those without requests too. */
 import type { UsageInterval } from "../../../contract/admin.ts";
 
-/** Undefined: that of the browser. */
+/** The default is that of the browser. */
 export type Zone = "UTC" | undefined;
 
 const hourMs = 3_600_000;

@@ -23,7 +23,7 @@ interface PlotStyle {
   readonly line: string;
   readonly format: (value: number | null) => string;
   readonly time: TimeText;
-  /** Undefined: that of the browser. */
+  /** The default is that of the browser. */
   readonly timeZone: string | undefined;
 }
 

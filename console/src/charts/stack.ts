@@ -14,7 +14,7 @@ export function stackedSums(series: readonly Values[]): number[][] {
   return sums;
 }
 
-/** The series at a height of the stack of period `at`. Undefined: the height is above the stack. */
+/** The series at a height of the stack of period `at`. Undefined if the height is above the stack. */
 export function seriesAt(
   series: readonly Values[],
   at: number,

@@ -18,7 +18,7 @@ interface TimeChartProps {
   readonly series: readonly Series[];
   readonly format: (value: number | null) => string;
   readonly time: TimeText;
-  /** Undefined: that of the browser. */
+  /** The default is that of the browser. */
   readonly timeZone?: string | undefined;
   readonly isStacked?: boolean;
   /** By period, where the series have another sum. */
@@ -82,7 +82,7 @@ export function TimeChart(props: TimeChartProps) {
   );
 }
 
-/** Undefined: the series are no parts of a total. */
+/** Undefined if the series are no parts of a total. */
 function totalAt({ totals, series, isStacked }: TimeChartProps, at: number): number | undefined {
   if (totals) return totals[at] ?? 0;
   return isStacked ? series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0) : undefined;
@@ -160,7 +160,7 @@ function usePlot(props: TimeChartProps & { readonly isStacked: boolean; readonly
   return { container, hover };
 }
 
-/** Undefined: the pointer is not over this chart. */
+/** Undefined if the pointer is not over this chart. */
 function followCursor(plot: UPlot, { series, isStacked, onHover }: TimeChartProps) {
   const { idx, left = -1, top = -1 } = plot.cursor;
   const at = left < 0 ? undefined : (idx ?? undefined);

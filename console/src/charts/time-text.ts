@@ -12,7 +12,7 @@ export interface TimeText {
 
 interface TimeTextOptions {
   readonly language: Language;
-  /** Undefined: that of the browser. */
+  /** The default is that of the browser. */
   readonly timeZone?: string | undefined;
   readonly interval: UsageInterval;
   /** Unix seconds, ascending. */

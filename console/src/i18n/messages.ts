@@ -14,7 +14,7 @@ export type Language = keyof typeof languages;
 
 export interface Catalog {
   readonly messages: Messages;
-  /** Translations of the texts of the gateway. Absent: English, as the gateway sends them. */
+  /** Translations of the texts of the gateway. The default is English, as the gateway sends them. */
   readonly server?: ServerTexts;
 }
 

@@ -15,7 +15,7 @@ export interface ServerTexts {
 }
 
 let shown: { readonly texts: ServerTexts; readonly language: string } | undefined;
-/** Called before the components are rendered in this language. Undefined: English. */
+/** Called before the components are rendered in this language. The default is English. */
 export const setServerTexts = (texts: ServerTexts | undefined, language: string): void => {
   shown = texts && { texts, language };
 };

@@ -1,5 +1,6 @@
 /**
- * Code that works when it is pasted, for a request in OpenAI's shape. The key is read from VEXEL_KEY, unless the request
+ * Code that works when it is pasted, for a request in OpenAI's shape. The key is read from VEXEL_KEY, unless the
+ * request
  * names it.
  */
 
@@ -8,7 +9,7 @@ export interface SampleRequest {
   readonly baseUrl: string;
   readonly endpoint: "embeddings" | "images/generations" | "images/edits";
   readonly body: Readonly<Record<string, unknown>>;
-  /** A new key, which is shown once. Absent: the variable VEXEL_KEY. */
+  /** A new key, which is shown once. The default is the variable VEXEL_KEY. */
   readonly apiKey?: string;
   /** Of an edit: the names of files that the reader has. */
   readonly files?: { readonly images: readonly string[]; readonly mask?: string };
@@ -25,7 +26,7 @@ export class FileContent {
 export const sampleLanguages = ["curl", "Python", "TypeScript", "LangChain"] as const;
 export type SampleLanguage = (typeof sampleLanguages)[number];
 
-/** Undefined: LangChain has no images API, and embeds texts only. */
+/** Undefined if LangChain has no images API, and embeds texts only. */
 export function codeSample(language: SampleLanguage, request: SampleRequest): string | undefined {
   switch (language) {
     case "curl":

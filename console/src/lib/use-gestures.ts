@@ -15,7 +15,7 @@ interface GestureOptions {
   readonly onViewport: (viewport: Viewport) => void;
   readonly onStroke?: (points: readonly Point[] | undefined) => void;
   readonly onStrokeEnd?: (points: readonly Point[]) => void;
-  /** A pointer without a pressed button is at this point of the canvas. Undefined: it is elsewhere, or pressed. */
+  /** A pointer without a pressed button is at this point of the canvas. Undefined if it is elsewhere, or pressed. */
   readonly onHover?: (at: Point | undefined) => void;
   /** A click, or a touch that does not move. */
   readonly onTap?: (at: Point) => void;

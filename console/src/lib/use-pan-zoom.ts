@@ -8,7 +8,7 @@ const maxScale = 16;
 const [furthestOut, furthestIn] = [0.5, 8];
 
 export interface PanZoom {
-  /** Undefined: the size of the canvas is not known yet. */
+  /** Undefined if the size of the canvas is not known yet. */
   readonly viewport: Viewport | undefined;
   readonly setViewport: (viewport: Viewport) => void;
   readonly limits: ScaleLimits;

@@ -141,7 +141,7 @@ interface FrameProps
   > {
   readonly isOpen: boolean;
   readonly setOpen: (isOpen: boolean) => void;
-  /** Undefined: nothing is chosen. */
+  /** Undefined if nothing is chosen. */
   readonly text: string | undefined;
   readonly icon?: ReactNode;
   readonly count?: number;

@@ -1,5 +1,6 @@
 /**
- * Says that the data of the page are old, because the gateway does not respond, or that the page is, because the gateway
+ * Says that the data of the page are old, because the gateway does not respond, or that the page is, because the
+ * gateway
  * has another version of the console. The queries are sent again by themselves.
  */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
@@ -11,7 +12,7 @@ import { useLanguage } from "../i18n/messages.ts";
 import { dateTime } from "../lib/time.ts";
 import { Button } from "./button.tsx";
 
-/** Unix milliseconds of the oldest data on the page that could not be refreshed. Undefined: all data are fresh. */
+/** Unix milliseconds of the oldest data on the page that could not be refreshed. Undefined if all data are fresh. */
 function oldestData(queryClient: QueryClient): number | undefined {
   const times = queryClient
     .getQueryCache()

@@ -14,7 +14,7 @@ interface DialogProps {
   readonly title: string;
   readonly description?: string;
   readonly isOpen: boolean;
-  /** Absent: the dialog cannot be closed. */
+  /** If absent, the dialog cannot be closed. */
   readonly onClose?: () => void;
   /** `full`: as large as the window, for images. */
   readonly size?: keyof typeof sizes;

@@ -19,7 +19,7 @@ type TextFieldProps = FieldProps &
     ComponentProps<"input">,
     "type" | "inputMode" | "autoComplete" | "placeholder" | "disabled" | "min" | "spellCheck"
   > & {
-    /** Converts a text that is not empty to the value. Absent: the value is the trimmed text. */
+    /** Converts a text that is not empty to the value. If absent, the value is the trimmed text. */
     readonly read?: (text: string) => unknown;
     /** The number of lines of a multiline input. */
     readonly rows?: number;

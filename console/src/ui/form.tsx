@@ -17,9 +17,9 @@ import { useUnsavedChanges } from "./unsaved-changes.ts";
 interface FormProps<Values extends FieldValues> {
   readonly form: UseFormReturn<Values>;
   readonly save: (values: Values) => Promise<unknown>;
-  /** The text of the button. Absent: "Save". */
+  /** The text of the button. The default is "Save". */
   readonly action?: string;
-  /** False: the result is shown otherwise. Absent: a form in a dialog says that it was saved. */
+  /** False: the result is shown otherwise. If absent, a form in a dialog says that it was saved. */
   readonly toast?: false;
   readonly children: ReactNode;
 }
@@ -85,7 +85,7 @@ const controlOf = (form: HTMLFormElement, name: string): Element | undefined =>
 const openGroup = (form: HTMLFormElement, name: string): void =>
   controlOf(form, name)?.closest("details")?.setAttribute("open", "");
 
-/** The field that shows an error of `path`, such as `targets[0].model`. Undefined: no field of the form. */
+/** The field that shows an error of `path`, such as `targets[0].model`. Undefined if there is no field of the form. */
 function fieldOf(form: HTMLFormElement, path: string): string | undefined {
   const steps = path.replaceAll(/\[(\d+)\]/g, ".$1").split(".");
   return steps

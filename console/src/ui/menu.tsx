@@ -19,7 +19,7 @@ interface MenuProps {
   /** What the actions apply to, for screen readers. */
   readonly label: string;
   readonly items: readonly MenuItem[];
-  /** The button. Absent: a button with three dots. */
+  /** The button. The default is a button with three dots. */
   readonly trigger?: ReactElement;
 }
 

@@ -21,7 +21,7 @@ export function useSchemaForm<Values extends FieldValues>(
   });
 }
 
-/** Undefined: the message of the schema. */
+/** The default is the message of the schema. */
 function issueText(issue: z.core.$ZodRawIssue, t: Translate): string | undefined {
   switch (issue.code) {
     case "invalid_type":

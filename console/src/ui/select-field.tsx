@@ -7,7 +7,7 @@ import { type Option, Select } from "./select.tsx";
 interface SelectFieldProps extends FieldProps {
   readonly options: readonly Option[];
   readonly disabled?: boolean;
-  /** Converts the chosen option to the value. Absent: the value is the text of the option. */
+  /** Converts the chosen option to the value. If absent, the value is the text of the option. */
   readonly read?: (value: string) => unknown;
   readonly onChange?: (value: string) => void;
 }

@@ -7,7 +7,7 @@ import { Dialog } from "./dialog.tsx";
 interface ShownOnceProps {
   readonly title: string;
   readonly description: string;
-  /** Undefined: the dialog is closed. */
+  /** Undefined if the dialog is closed. */
   readonly text: string | undefined;
   readonly onClose: () => void;
 }

@@ -21,7 +21,7 @@ export interface Column<Row> {
   readonly header: string;
   readonly align?: "right";
   readonly cell: (row: Row) => ReactNode;
-  /** The value by which rows are sorted. `null`: unknown, always last. Absent: the column cannot be sorted. */
+  /** The value by which rows are sorted. `null`: unknown, always last. If absent, the column cannot be sorted. */
   readonly sortBy?: (row: Row) => string | number | null;
 }
 
@@ -32,7 +32,7 @@ interface TableProps<Row> {
   readonly rowKey: (row: Row) => string;
   /** False: `rows` is a part of a list, and sorting it would hide that. */
   readonly isComplete?: boolean;
-  /** The text in which a search finds the row. Absent: the page has a search of its own, or needs none. */
+  /** The text in which a search finds the row. If absent, the page has a search of its own, or needs none. */
   readonly searchText?: (row: Row) => string;
 }
 

@@ -3,7 +3,7 @@ import { createContext, use, useEffect } from "react";
 
 type Report = (hasChanges: boolean) => void;
 
-/** Undefined: the form is not in a dialog. */
+/** Undefined if the form is not in a dialog. */
 export const UnsavedChangesContext = createContext<Report | undefined>(undefined);
 
 /** Returns whether the form is in a dialog. */

@@ -19,7 +19,7 @@ export interface Size {
 
 export interface DrawOptions {
   readonly n: number;
-  /** Absent: `auto`. */
+  /** The default is `auto`. */
   readonly size?: Size;
   readonly quality: Quality;
   /** Scales the number of shapes: 0.5 is rough, 3 is fine. */

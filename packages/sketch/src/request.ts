@@ -7,7 +7,7 @@
 export interface SketchRequest {
   readonly prompt: string;
   readonly options?: SketchOptions;
-  /** The inputs of an edit. Absent: a new image is generated. */
+  /** The inputs of an edit. If absent, a new image is generated. */
   readonly edit?: EditSources;
   /** True: `partial_images` partial images come before each image. The formats gif and svg cannot be streamed. */
   readonly stream?: boolean;

@@ -36,7 +36,7 @@ export interface EndUserOrTagQuery {
   readonly tag?: string | undefined;
 }
 
-/** The limits and the budget of the end user or the tag. Undefined: it has none that the actor may see. */
+/** The limits and the budget of the end user or the tag. Undefined if it has none that the actor may see. */
 export function endUserOrTagOwner(
   { projects }: Snapshot,
   actor: Actor,

@@ -18,7 +18,7 @@ export interface LiveTailOptions {
   readonly observers?: Set<RequestObserver>;
   /** Calls `tick` at this interval until the returned function is called. */
   readonly repeat?: (tick: () => void, ms: number) => () => void;
-  /** Collects the batches of the other workers of this gateway. Absent: the gateway has one process. */
+  /** Collects the batches of the other workers of this gateway. If absent, the gateway has one process. */
   readonly others?: ((filter: RequestFilter) => Promise<readonly LiveBatch[]>) | undefined;
 }
 
@@ -89,7 +89,7 @@ export class LiveTail {
     return batch.take();
   }
 
-  /** Undefined: there are as many viewers as allowed, in all or of this user, or the gateway shuts down. */
+  /** Undefined if there are as many viewers as allowed, in all or of this user, or the gateway shuts down. */
   open(filter: RequestFilter, owner: LiveOwner): LiveViewer | undefined {
     const { user } = owner;
     const viewersOfUser = this.#viewersOfUser.get(user) ?? 0;
@@ -241,7 +241,7 @@ class LiveViewer {
     this.close();
   }
 
-  /** The next bytes of the stream. Undefined: the stream has ended. A viewer has one reader. */
+  /** The next bytes of the stream. Undefined if the stream has ended. A viewer has one reader. */
   async next(): Promise<Uint8Array | undefined> {
     while (this.#queue.length === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 /**
- * Reads the filters and the requests of the live tail that another replica publishes. Imported when the first one is read.
+ * Reads the filters and the requests of the live tail that another replica publishes. Imported when the first one is
+ * read.
  */
 import { z } from "zod";
 import { shownRequestSchema } from "../../../contract/admin/requests.ts";
@@ -31,7 +32,7 @@ const filterSchema = z.strictObject(members);
 
 const batchSchema = z.object({ data: z.array(shownRequestSchema), skipped: z.number() });
 
-/** Undefined: the replica has another version, whose filter has another form. */
+/** Undefined if the replica has another version, whose filter has another form. */
 export const readLiveFilter = (text: string): RequestFilter | undefined =>
   filterSchema.safeParse(JSON.parse(text)).data;
 

@@ -29,7 +29,7 @@ interface UsageReads {
   readonly users: Pick<UserStore, "list">;
 }
 
-/** `top`: the number of groups with sums of their own. Undefined: all. */
+/** `top`: the number of groups with sums of their own. Undefined for all. */
 export async function readUsage(
   { queries, users }: UsageReads,
   query: UsageQuery,

@@ -24,9 +24,9 @@ interface SharedReports {
 
 interface ReplicaReportsOptions {
   readonly own: () => ProcessReport;
-  /** Undefined: there is no Redis. */
+  /** Undefined if there is no Redis. */
   readonly shared: SharedReports | undefined;
-  /** The other workers of this gateway. Undefined: it has one process. */
+  /** The other workers of this gateway. Undefined if it has one process. */
   readonly otherWorkers: (() => Promise<readonly ProcessReport[]>) | undefined;
   readonly resources: AsyncDisposableStack;
 }

@@ -71,7 +71,7 @@ function statusOf(job: StoredJob): ShownJob["status"] {
   return status === "in_progress" && startedAt === null ? "queued" : status;
 }
 
-/** Lines per second. Null: no line has ended. */
+/** Lines per second. Null if no line has ended. */
 function rateOf(job: StoredJob, now: number): number | null {
   const { startedAt, finalizingAt, endedAt, completed, failed } = job;
   const done = completed + failed;

@@ -34,7 +34,7 @@ export const showRequest = (row: LedgerRow, keyName: string | null): ShownReques
 });
 
 interface DetailOptions {
-  /** Unix milliseconds. Undefined: the content is not stored. */
+  /** Unix milliseconds. Undefined if the content is not stored. */
   readonly contentExpiresAt: number | undefined;
   /** Administrators see the messages of vendors. */
   readonly isAdministrator: boolean;

@@ -59,7 +59,7 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
     return context.json({ object: "list", data: await linesOf(page), next_cursor });
   };
 
-  /** Undefined: the list has no end user and no tag. */
+  /** Undefined if the list has no end user and no tag. */
   const labelIn = (context: AdminApiContext): EndUserOrTagQuery | undefined => {
     const { project, end_user, tag } = readQuery(context, listQuery);
     if (end_user === undefined && tag === undefined) return undefined;

@@ -182,7 +182,7 @@ function available(jobs: ClientJobs | undefined): ClientJobs {
   throw new GatewayError("jobs_unavailable", message("no_job_storage"));
 }
 
-/** Undefined: there is none, or it was deleted. */
+/** Undefined if there is none, or it was deleted. */
 async function fileOf(
   { jobs, files }: ClientJobs,
   job: StoredJob,

@@ -348,7 +348,7 @@ export function keyRoutes({
 /** The cursor of a page that begins with keys of the file, or with the first stored key after them. */
 const fileCursor = "file ";
 
-/** How many keys of the file the pages before had. Undefined: the page begins with a later stored key. */
+/** How many keys of the file the pages before had. Undefined if the page begins with a later stored key. */
 const positionInFile = (cursor = `${fileCursor}0`): number | undefined =>
   cursor.startsWith(fileCursor) ? Number(cursor.slice(fileCursor.length)) : undefined;
 

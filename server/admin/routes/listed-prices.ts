@@ -50,7 +50,7 @@ export function listedPriceRoutes(snapshot: () => Snapshot): readonly AdminRoute
 }
 
 interface Found {
-  /** Undefined: not in the list. */
+  /** Undefined if not in the list. */
   readonly price: Record<string, number> | undefined;
   readonly source: string | undefined;
 }
@@ -85,7 +85,7 @@ const imageMembers = ({ tokens, images, megapixel }: Price) =>
     textOutput: tokens?.textOut,
   });
 
-/** Undefined: every member is. */
+/** Undefined if every member is. */
 function members(given: Readonly<Record<string, number | undefined>>) {
   const known = Object.entries(given).filter(
     (entry): entry is [string, number] => entry[1] !== undefined,

@@ -76,7 +76,7 @@ export function requestRoutes({
     );
   };
 
-  /** Undefined: not stored, or the object store is not available. The rest of the request is shown. */
+  /** Undefined if not stored, or the object store is not available. The rest of the request is shown. */
   const contentExpiresAt = async ({ model, requestId }: LedgerRow): Promise<number | undefined> => {
     try {
       return (await content.find(model ?? "", requestId))?.expiresAt;

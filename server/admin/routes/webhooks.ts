@@ -22,7 +22,7 @@ import { shownEntity } from "../entities/show-entity.ts";
 import { webhookHost } from "../webhook-host.ts";
 
 const body = z.looseObject({
-  name: z.string().optional().describe("The name in the store. Absent: generated."),
+  name: z.string().optional().describe("The name in the store. If absent, generated."),
   url: z.string().describe('Write-only. {"$secret": true} keeps the stored one.'),
   secret: z
     .string()
@@ -31,8 +31,11 @@ const body = z.looseObject({
   format: z
     .enum(webhookFormats)
     .optional()
-    .describe("How events are written. Absent: `standard`, or e-mail with a `mailto:` URL."),
-  events: z.array(z.string()).optional().describe("Globs over event types. Absent: all events."),
+    .describe("How events are written. The default is `standard`, or e-mail with a `mailto:` URL."),
+  events: z
+    .array(z.string())
+    .optional()
+    .describe("Globs over event types. The default is all events."),
 });
 
 export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[] {

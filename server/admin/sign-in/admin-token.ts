@@ -1,7 +1,7 @@
 /** The admin token of scripts, VEXEL_ADMIN_TOKEN. */
 import { isSameSecret } from "../../lib/secret-hash.ts";
 
-/** The token in `Authorization: Bearer TOKEN`. Undefined: the header is absent or has another form. */
+/** The token in `Authorization: Bearer TOKEN`. Undefined if the header is absent or has another form. */
 export const bearerToken = (authorization: string | null | undefined): string | undefined =>
   /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
 

@@ -19,9 +19,9 @@ export const sessionCookie = "vexel_session";
 const csrfHeader = "x-csrf-token";
 
 export interface AuthenticationOptions {
-  /** Undefined: the console is off, and users cannot sign in. */
+  /** Undefined if the console is off, and users cannot sign in. */
   readonly sessions: Pick<Sessions, "find" | "rotate"> | undefined;
-  /** Undefined: the console is off, and there are no users. */
+  /** Undefined if the console is off, and there are no users. */
   readonly tokens: Pick<UserTokens, "find"> | undefined;
   /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;

@@ -14,7 +14,7 @@ export function newDevice(passwordHash: string): string {
   return `${id}.${signatureOf(id, passwordHash)}`;
 }
 
-/** The device id of the cookie. Undefined: the cookie is absent or belongs to another user. */
+/** The device id of the cookie. Undefined if the cookie is absent or belongs to another user. */
 export function deviceOf(
   cookie: string | undefined,
   passwordHash: string | null | undefined,

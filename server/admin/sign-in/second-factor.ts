@@ -29,7 +29,7 @@ export function createSecondFactor({ users, secrets, now }: SecondFactorOptions)
   const contextOf = (userId: string): string => JSON.stringify(["user", userId, "totp"]);
   const enrollmentContext = (userId: string): string => JSON.stringify(["enrollment", userId]);
 
-  /** The state of the second factor after the code was used. Undefined: the code is wrong. */
+  /** The state of the second factor after the code was used. Undefined if the code is wrong. */
   const afterUse = (totp: StoredTotp, typed: string, userId: string): StoredTotp | undefined => {
     const code = normalizedCode(typed);
     const recoveryHashes = totp.recoveryHashes.filter((hash) => hash !== secretHash(code));
@@ -82,7 +82,7 @@ export function createSecondFactor({ users, secrets, now }: SecondFactorOptions)
       return codes;
     },
 
-    /** Replaces the recovery codes. Undefined: the state has changed meanwhile. */
+    /** Replaces the recovery codes. Undefined if the state has changed meanwhile. */
     async renewRecoveryCodes(id: string, totp: StoredTotp): Promise<string[] | undefined> {
       const codes = newRecoveryCodes();
       const isReplaced = await users.replaceTotp(id, totp, {

@@ -95,7 +95,7 @@ export class Sessions {
     throw new GatewayError("invalid_credentials", message("user_changed"));
   }
 
-  /** Undefined: the token is unknown, or its session has ended. */
+  /** Undefined if the token is unknown, or its session has ended. */
   async find(token: string): Promise<ActiveSession | undefined> {
     const stored = await this.#sessions.find(secretHash(token));
     const at = this.#now();
@@ -106,7 +106,7 @@ export class Sessions {
     return active(stored, user);
   }
 
-  /** A new token for a session whose token is older than an hour. Undefined: the token stays. */
+  /** A new token for a session whose token is older than an hour. Undefined if the token stays. */
   async rotate({ tokenHash, user }: ActiveSession): Promise<IssuedSession | undefined> {
     const stored = await this.#sessions.find(tokenHash);
     const at = this.#now();

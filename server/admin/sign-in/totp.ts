@@ -25,7 +25,7 @@ export function totpUri(secret: string, issuer: string, account: string): string
 }
 
 /**
- * The time step of a code that is valid at `at`. Undefined: the code is wrong, or its step is not after `lastStep`: a
+ * The time step of a code that is valid at `at`. Undefined if the code is wrong, or its step is not after `lastStep`: a
  * code is valid once.
  */
 export function matchingStep(

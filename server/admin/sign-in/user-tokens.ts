@@ -59,7 +59,7 @@ export class UserTokens {
     throw new GatewayError("invalid_value", message("too_many_tokens", { max: maxTokens }));
   }
 
-  /** Undefined: the token is unknown, revoked or expired, or its user cannot sign in. */
+  /** Undefined if the token is unknown, revoked or expired, or its user cannot sign in. */
   async find(presented: string): Promise<UserToken | undefined> {
     const token = await this.#store.findByHash(secretHash(presented));
     const at = this.#now();
@@ -75,7 +75,7 @@ export class UserTokens {
     return this.#store.listOfUser(userId);
   }
 
-  /** The revoked token. Undefined: the user has no such token. */
+  /** The revoked token. Undefined if the user has no such token. */
   revoke(userId: string, id: string): Promise<StoredAdminToken | undefined> {
     return this.#store.delete(userId, id);
   }

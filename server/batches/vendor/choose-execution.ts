@@ -1,5 +1,6 @@
 /**
- * The vendors whose batches run the lines of a client's batch, by the kind of the upstream. Decides whether the lines run
+ * The vendors whose batches run the lines of a client's batch, by the kind of the upstream. Decides whether the lines
+ * run
  * now, or in a batch of a vendor, and what both cost.
  */
 
@@ -25,7 +26,7 @@ export interface Vendor {
   readonly priceFactor: number;
 }
 
-/** Undefined: the upstream has no batches. */
+/** Undefined if the upstream has no batches. */
 export function vendorOf({ upstream }: Target): Vendor | undefined {
   const api = apis.get(upstream.kind);
   const priceFactor = batchPriceFactor(upstream.kind);
@@ -40,14 +41,14 @@ export const withDiscount = ({ tokenPrice, ...target }: Target, priceFactor: num
 });
 
 interface ExecutionQuestion {
-  /** What the client requested. Undefined: the model decides. */
+  /** What the client requested. Undefined if the model decides. */
   readonly requested: BatchExecution | undefined;
   readonly operation: BatchOperation;
-  /** The model of all lines. Undefined: there are several. */
+  /** The model of all lines. Undefined if there are several. */
   readonly model: Model | undefined;
   /** Estimated, of all lines of embeddings. */
   readonly tokens: number;
-  /** The estimated cost of all lines of images now, in US dollars. Null: unknown. */
+  /** The estimated cost of all lines of images now, in US dollars. Null if unknown. */
   readonly imageDollars: number | null;
   /** Whether requests to the target run in batches of its vendor. */
   readonly isSupported: (vendor: Vendor, target: Target) => boolean;
@@ -131,7 +132,7 @@ export const batchPrice = ({
 const lowest = (prices: readonly (number | undefined)[]): number | undefined =>
   prices.includes(undefined) || prices.length === 0 ? undefined : Math.min(...(prices as number[]));
 
-/** `price`: of a million tokens. Null: unknown. */
+/** `price`: of a million tokens. Null if unknown. */
 export const dollarsOf = (tokens: number, price: number | undefined): number | null =>
   price === undefined ? null : (tokens * price) / 1_000_000;
 

@@ -15,7 +15,7 @@ import type {
 } from "./vendor-api.ts";
 import { VendorError } from "./vendor-api.ts";
 
-/** The URL of the API, from that of a request with this path. Undefined: it has another path. */
+/** The URL of the API, from that of a request with this path. Undefined if it has another path. */
 function urlBefore(requestUrl: string, path: string): string | undefined {
   const [url = ""] = requestUrl.split("?", 1);
   return url.endsWith(`/${path}`) ? url.slice(0, -path.length - 1) : undefined;

@@ -1,6 +1,7 @@
 /**
  * What a vendor's batch was asked, in a file beside its input: each request as the vendor got it, and once what its
- * results are read and charged with. Results are delivered hours later from here, so neither a changed configuration nor
+ * results are read and charged with. Results are delivered hours later from here, so neither a changed configuration
+ * nor
  * a changed price matters to what was sent.
  */
 import type { ErrorKind } from "../../../contract/errors.ts";
@@ -24,9 +25,9 @@ export interface SentLine {
   /** The line of the job. */
   readonly number: number;
   readonly requests: readonly SentRequest[];
-  /** The estimated cost in nano-dollars, in a batch of the vendor. Null: unknown. */
+  /** The estimated cost in nano-dollars, in a batch of the vendor. Null if unknown. */
   readonly nanos: number | null;
-  /** The end user and the tags in whose budgets it is reserved, as in ledger rows. Null: none. */
+  /** The end user and the tags in whose budgets it is reserved, as in ledger rows. */
   readonly labels: string | null;
 }
 
@@ -103,7 +104,7 @@ export class SentRequestsWriter {
 export class SentRequests {
   readonly sentTo: SentTo;
   readonly #lines: AsyncIterator<Buffer | undefined>;
-  /** The next line of the file. Undefined: there is none. */
+  /** The next line of the file. */
   #next: SentLine | RefusedLine | undefined;
 
   private constructor(sentTo: SentTo, lines: AsyncIterator<Buffer | undefined>) {
@@ -123,7 +124,7 @@ export class SentRequests {
     return requests;
   }
 
-  /** Undefined: the line was not sent. To be called with ascending numbers. */
+  /** Undefined if the line was not sent. To be called with ascending numbers. */
   async find(number: number): Promise<SentLine | GatewayError | undefined> {
     while (this.#next && this.#next.number < number) await this.#advance();
     if (this.#next?.number !== number) return undefined;

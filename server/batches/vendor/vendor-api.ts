@@ -71,9 +71,9 @@ export interface InputFile {
 export interface VendorApi {
   /** Of embeddings. */
   readonly limits: VendorLimits;
-  /** Of images. Absent: its batches run embeddings only. */
+  /** Of images. If absent, its batches run embeddings only. */
   readonly imageLimits?: VendorLimits;
-  /** The URL of the API, from that of a request. Undefined: its requests do not run in batches. */
+  /** The URL of the API, from that of a request. Undefined if its requests do not run in batches. */
   urlOf(requestUrl: string): string | undefined;
   /** The part of the requests that the vendor's batch has once, as JSON: all requests of a batch must have the same. */
   sharedOf(body: JsonObject): JsonObject;
@@ -85,14 +85,14 @@ export interface VendorApi {
   upload(endpoint: VendorEndpoint, file: InputFile, name: string): Promise<string>;
   /** Returns the vendor's id of the batch. */
   create(endpoint: VendorEndpoint, batch: NewVendorBatch): Promise<string>;
-  /** The id of the batch with this name. Undefined: none was created since then. `since`: Unix milliseconds. */
+  /** The id of the batch with this name. Undefined if none was created since then. `since`: Unix milliseconds. */
   find(endpoint: VendorEndpoint, name: string, since: number): Promise<string | undefined>;
   poll(endpoint: VendorEndpoint, id: string): Promise<VendorStatus>;
   cancel(endpoint: VendorEndpoint, id: string): Promise<void>;
   /** The URL of a file of results. */
   fileUrl(endpoint: VendorEndpoint, fileId: string): string;
   deleteFile(endpoint: VendorEndpoint, fileId: string): Promise<void>;
-  /** Undefined: the request did not run. */
+  /** Undefined if the request did not run. */
   readResult(line: JsonObject): VendorResult | undefined;
   /** The response body to one request, from the results of its lines. */
   joinResults(bodies: readonly unknown[]): unknown;
@@ -101,7 +101,7 @@ export interface VendorApi {
 /** The vendor refused a request, or did not respond. */
 export class VendorError extends Error {
   override readonly name = "VendorError";
-  /** Undefined: there was no response. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined;
   readonly outcome: Outcome;
 
@@ -148,7 +148,7 @@ interface VendorEndpointOptions {
 /** A vendor that does not respond must not keep other batches waiting. Files are uploaded and downloaded in longer. */
 const [timeoutMs, fileTimeoutMs] = [60_000, 30 * 60_000];
 
-/** Undefined: requests to the target do not run in batches of its vendor. */
+/** Undefined if requests to the target do not run in batches of its vendor. */
 export function vendorEndpointOf(
   api: VendorApi,
   target: Target,

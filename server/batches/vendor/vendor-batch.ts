@@ -55,14 +55,14 @@ export interface SentBatch {
   readonly fileId: string;
   /** What all of its requests share. */
   readonly shared: JsonObject;
-  /** The vendor's id. Absent: it is not known that the batch was created. */
+  /** The vendor's id. If absent, it is not known that the batch was created. */
   readonly id?: string;
-  /** How it ended. Absent: it has not. */
+  /** How it ended. If absent, it has not. */
   readonly end?: Ended;
 }
 
 export interface StoredBatch {
-  /** Absent: nothing was sent. */
+  /** If absent, nothing was sent. */
   readonly sent?: SentBatch;
   /** Why the vendor, or the gateway, refused the batch. */
   readonly refusal?: string;
@@ -82,7 +82,7 @@ const settleMs = 2 * 60_000;
 
 const stopped: RangeEnd = { kind: "stopped" };
 
-/** Each step returns how the range ends for now. Undefined: the next step follows. */
+/** Each step returns how the range ends for now. Undefined if the next step follows. */
 export class VendorBatch {
   readonly #options: VendorBatchOptions;
   readonly #held: HeldRange;
@@ -194,7 +194,7 @@ export class VendorBatch {
     return waits(laterOf(this.#held.range.phaseSince, now()));
   }
 
-  /** The lines of the range end without its results: it must not cost more. Undefined: it has ended. */
+  /** The lines of the range end without its results: it must not cost more. Undefined if it has ended. */
   async abandon(): Promise<Wait | undefined> {
     const { api, endpoint } = this.#at;
     const { sent } = storedBatchOf(this.#held.range);

@@ -1,4 +1,6 @@
-/** Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them. */
+/**
+ * Writes the input file of a vendor's batch: the upstream requests of the lines, as the vendor's adapter writes them.
+ */
 import { type BudgetedOwner, endUsersAndTagsText } from "../../../contract/limits-and-budgets.ts";
 import { noReservation, withLine } from "../../jobs/job-budget.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -28,11 +30,11 @@ interface NumberedLine {
 export class VendorInput {
   readonly #api: VendorApi;
   readonly #path: string;
-  /** The estimated cost of all lines, in nano-dollars. Null: unknown. */
+  /** The estimated cost of all lines, in nano-dollars. Null if unknown. */
   nanos: number | null = 0;
   /** What is reserved for the lines with a known price. */
   reserved: RangeReservation = noReservation;
-  /** Why the lines cannot be one batch of the vendor. Undefined: they can. */
+  /** Why the lines cannot be one batch of the vendor. Undefined if they can. */
   refusal: string | undefined;
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
@@ -120,7 +122,7 @@ function errorOfLine(error: unknown): GatewayError {
 /** The id by which the vendor's result is found. */
 const idOf = ({ custom_id: id, key }: JsonObject): string => String(id ?? key);
 
-/** Undefined: the body is no text. */
+/** Undefined if the body is no text. */
 function textOf({ body }: UpstreamRequest): string | undefined {
   if (typeof body === "string") return body;
   if (body && "text" in body && typeof body.text === "function") return String(body.text());

@@ -1,7 +1,8 @@
 /**
  * The lines of a range that the batch of a vendor runs. Read this folder from here.
  *
- * A range of a client's batch becomes one batch of the vendor. The row of the range has its phase, and the runner claims
+ * A range of a client's batch becomes one batch of the vendor. The row of the range has its phase, and the runner
+ * claims
  * the range again and again, in any process. Each claim takes the next steps (`server/jobs/next-step.ts`,
  * `vendor-batch.ts`):
  *
@@ -11,12 +12,15 @@
  * 2. `uploaded`. From here on, the estimate in the row is reserved by every process (`server/jobs/job-budget.ts`).
  *    `creating`: the batch is created, once. After a crash, or an error that does not say, it is looked up by its name.
  * 3. `created`. The batch is polled. `canceling`: it is canceled because the job ends.
- * 4. `delivering`. Its results are downloaded, and each line runs through the request pipeline, as lines do that run now,
- *    with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the vendor's
+ * 4. `delivering`. Its results are downloaded, and each line runs through the request pipeline, as lines do that run
+ * now,
+ *    with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the
+ * vendor's
  *    price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
  * 5. The range has ended. Its files at the vendor are deleted, if that fails again and again for a day (`cleanUp`).
  *
- * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always fail.
+ * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always
+ * fail.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
 import type { HeldRange, JobKind, RangeEnd } from "../../jobs/job-kind.ts";
@@ -43,7 +47,7 @@ import {
 import { type Delivery, download, ResultLine, VendorResults } from "./vendor-results.ts";
 
 interface VendorLinesOptions extends VendorBatchOptions {
-  /** Undefined: the upstream was deleted, or has no batches any more. */
+  /** Undefined if the upstream was deleted, or has no batches any more. */
   readonly targetOf: (job: StoredJob) => VendorTarget | undefined;
   /** Throws GatewayError if the API key or the model is gone, or if the model has another upstream. */
   readonly payerOf: (job: StoredJob) => ChargedLines;
@@ -70,7 +74,7 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
     const at = targetOf(job);
     const batch = at && new VendorBatch(options, { range, record: async () => true }, at);
     let isClean = true;
-    /** Undefined: it is done. */
+    /** Undefined if it is done. */
     const failureOf = async (work: () => Promise<unknown> | undefined) => {
       try {
         if (!batch) throw new Error("The upstream was deleted, or has no batches any more.");
@@ -125,7 +129,7 @@ class OpenedRange {
     }
   }
 
-  /** Undefined: the next step follows. */
+  /** Undefined if the next step follows. */
   async #take(
     step: Exclude<Step, "run" | "fail">,
     at: VendorTarget,

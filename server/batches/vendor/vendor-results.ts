@@ -116,7 +116,7 @@ export class VendorResults {
   }
 }
 
-/** A line with many vectors is parsed in steps. Undefined: it is blank, or no JSON object. */
+/** A line with many vectors is parsed in steps. Undefined if it is blank, or no JSON object. */
 async function fieldsOf(line: Buffer): Promise<JsonObject | undefined> {
   if (line.length === 0) return undefined;
   try {

@@ -12,7 +12,7 @@ export interface LimitedEndUserOrTag extends EndUserOrTagLimits {
   readonly scopeId: string;
 }
 
-/** Undefined: the project does not limit end users. */
+/** Undefined if the project does not limit end users. */
 export function limitedEndUser(
   { name, perEndUser }: Project,
   endUser: string,

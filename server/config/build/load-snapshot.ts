@@ -23,13 +23,13 @@ import { StoredKeys } from "./stored-keys.ts";
 
 export interface LoadOptions {
   readonly path: string;
-  /** The setting or option that names the file: it must exist. Absent: the path is the default. */
+  /** The setting or option that names the file: it must exist. If absent, the path is the default. */
   readonly namedBy?: string | undefined;
   readonly env: Environment;
   readonly stored?: StoredConfig;
   readonly storedKeys?: StoredKeys;
   readonly version?: number;
-  /** Unix milliseconds, to compare the shutdown dates of models with. Absent: none has passed. */
+  /** Unix milliseconds, to compare the shutdown dates of models with. If absent, none has passed. */
   readonly now?: number;
   /** Checks the folders of local models, so that a problem shows before the first request. */
   readonly inspectFolder?: InspectFolder;
@@ -61,7 +61,7 @@ export type Loaded =
 
 interface ComposeOptions {
   readonly version: number;
-  /** Unix milliseconds, to compare shutdown dates with. Undefined: no warnings about them. */
+  /** Unix milliseconds, to compare shutdown dates with. Undefined if there is no warnings about them. */
   readonly now: LoadOptions["now"] | undefined;
 }
 

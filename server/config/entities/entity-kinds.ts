@@ -1,7 +1,7 @@
 /** The kinds of configuration entities that the store can hold, and the list of `vexel.yaml` that each belongs to. */
 import type { JsonObject } from "../../storage/sql/config-entity-store.ts";
 
-/** `identity`: the member of an entry that is its id. Absent: entries of this list have none in the file. */
+/** `identity`: the member of an entry that is its id. If absent, entries of this list have none in the file. */
 export const entityKinds = {
   upstream: { list: "upstreams", identity: "id" },
   model: { list: "models", identity: "id" },

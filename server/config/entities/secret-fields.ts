@@ -50,7 +50,7 @@ export const hideSecrets = (entity: Entity): JsonObject =>
 /** A placeholder with the last characters of the secret, so that people can tell which one is stored. */
 interface MaskedSecret {
   readonly $secret: true;
-  /** Absent: the secret is too short, or contains spaces. */
+  /** If absent, the secret is too short, or contains spaces. */
   readonly lastFour?: string;
 }
 

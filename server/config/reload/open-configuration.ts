@@ -27,7 +27,7 @@ import { describeChanges, haveMoved } from "./describe-changes.ts";
 interface ConfigurationOptions {
   /** The configuration file. */
   readonly path: string;
-  /** The setting or option that names the file: it must exist. Undefined: the path is the default. */
+  /** The setting or option that names the file: it must exist. Undefined if the path is the default. */
   readonly namedBy: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly keys: KeyStore;
@@ -42,7 +42,7 @@ interface ConfigurationOptions {
   readonly events: () =>
     | { readonly emit: Emit; onKeysChanged(keys: KeyStore): Promise<void> }
     | undefined;
-  /** Absent: the default of each. */
+  /** The default of each applies if absent. */
   readonly pollMs?: { readonly file?: number; readonly store?: number };
 }
 
@@ -76,7 +76,9 @@ export async function openConfiguration(options: ConfigurationOptions) {
   const notify = (): void => {
     for (const listener of listeners) listener();
   };
-  /** One snapshot after the other: each begins with the sources of the one before. Never waits for a file or a store. */
+  /**
+   * One snapshot after the other: each begins with the sources of the one before. Never waits for a file or a store.
+   */
   const serialize = createSerialize();
   /** `isFile`: all warnings are logged, for the operator who corrects it. `isRecovered`: the source was invalid. */
   const publish = (
@@ -176,7 +178,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
     snapshot: () => current.snapshot,
     /** Calls the listener after each replacement of the config snapshot. */
     onReload: (listener: () => void): void => void listeners.push(listener),
-    /** Why the file was not applied. Undefined: the file is in force. */
+    /** Why the file was not applied. Undefined if the file is in force. */
     fileProblem: () => fileProblem,
     /** Applies changes of stored keys now, instead of at the next poll. */
     applyKeyChanges,

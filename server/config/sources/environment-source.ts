@@ -102,7 +102,7 @@ function missingVariables(
     ?.join(" or ");
 }
 
-/** Undefined: the variable is not set. */
+/** Undefined if the variable is not set. */
 function readBaseUrl({ kind, baseUrl }: Provider, env: Environment) {
   const address = baseUrl && read(env, baseUrl);
   if (!address) return undefined;

@@ -58,7 +58,7 @@ const image = z.strictObject({
   moderation: z
     .strictObject({
       ...moderationMembers,
-      /** Absent: the vendor's list price. */
+      /** If absent, the vendor's list price. */
       price: moderationPrice.optional(),
     })
     .optional(),

@@ -163,7 +163,7 @@ function complete(
   return { file: { ...data, ...Object.fromEntries(lists) } as ConfigFile, unknownEntries };
 }
 
-/** Undefined: the entry is not valid without what the schema refuses. */
+/** Undefined if the entry is not valid without what the schema refuses. */
 function repair(list: ListName, entry: unknown): Entry | undefined {
   const filler = fillers[list];
   if (!filler || !isMap(entry)) return undefined;

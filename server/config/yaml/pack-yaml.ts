@@ -32,7 +32,7 @@ interface PackedList {
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Undefined: the file is invalid. */
+/** Undefined if the file is invalid. */
 export function packYaml(text: string, env: Environment): PackedYaml | undefined {
   const parsed = parseYaml(text, env);
   if (parsed.raw === undefined || parsed.notes.length > 0) return undefined;

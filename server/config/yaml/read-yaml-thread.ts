@@ -1,5 +1,6 @@
 /**
- * Parses `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds, and collects its problems
+ * Parses `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds, and collects its
+ * problems
  * there. The thread ends after one file: changes are rare.
  */
 import { once } from "node:events";
@@ -20,7 +21,7 @@ export class YamlThread {
     this.#worker.unref();
   }
 
-  /** Called once. Undefined: the file is invalid. */
+  /** Called once. Undefined if the file is invalid. */
   async parsed(): Promise<PackedYaml | undefined> {
     return (await this.#response()) as PackedYaml | undefined;
   }

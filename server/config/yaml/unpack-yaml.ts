@@ -28,7 +28,7 @@ interface UnpackOptions extends Pick<ValidationOptions, "provisioned" | "inspect
 const kinds = Object.keys(listsOfFile) as OriginKind[];
 const [comparedOfStep, parsedOfStep] = [200, 20] as const;
 
-/** Undefined: the file is invalid. In steps. */
+/** Undefined if the file is invalid. In steps. */
 export function* unpackYaml(
   { rest, lists }: PackedYaml,
   options: UnpackOptions,
@@ -74,7 +74,7 @@ function* knownEntries(
   return known;
 }
 
-/** Undefined: the schema refuses one of them. */
+/** Undefined if the schema refuses one of them. */
 function* readEntries(
   list: ListName,
   texts: readonly string[],

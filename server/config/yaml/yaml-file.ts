@@ -9,7 +9,7 @@ import { unpackYaml } from "./unpack-yaml.ts";
 
 interface ReadYamlOptions extends Omit<ReadOptions, "text" | "file"> {
   readonly path: string;
-  /** The setting or option that names the file: it must exist. Absent: the path is the default. */
+  /** The setting or option that names the file: it must exist. If absent, the path is the default. */
   readonly namedBy?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export function loadYaml(options: ReadYamlOptions): YamlConfig {
   throw new InvalidConfig(read.problems);
 }
 
-/** Reads the file again, in a thread. Undefined: it is as the one in force. Rejects with InvalidConfig. */
+/** Reads the file again, in a thread. Undefined if it is as the one in force. Rejects with InvalidConfig. */
 export async function reloadYaml(
   { path, namedBy, ...options }: ReadYamlOptions,
   inForce: YamlConfig,

@@ -24,7 +24,7 @@ import {
 export interface CacheStageOptions {
   readonly cache: EmbeddingCache;
   readonly singleFlight: SingleFlight;
-  /** The cache that replicas share. Absent: there is none. */
+  /** The cache that replicas share. If absent, there is none. */
   readonly shared?: Pick<SharedEmbeddings, "get"> | undefined;
   readonly enabled: (model: PermittedModel) => boolean;
   /** The task type is translated for all upstreams of the model, so the client's spelling makes no difference. */
@@ -104,7 +104,8 @@ class CacheStage implements InputSources {
   }
 
   /**
-   * Second-level cache: copies vectors that other replicas have cached into the cache of this process. Undefined: there
+   * Second-level cache: copies vectors that other replicas have cached into the cache of this process. Undefined if
+   * there
    * is nothing to look up.
    */
   #fetchShared(request: EmbeddingsRequest, keys: readonly string[]): Promise<void> | undefined {

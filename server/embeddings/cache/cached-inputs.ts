@@ -9,7 +9,7 @@ import type { CacheStageOptions } from "./cache-stage.ts";
 
 type CacheOptions = Pick<CacheStageOptions, "cache" | "enabled" | "taskTypesTranslated">;
 
-/** Undefined: the request is not cached. */
+/** Undefined if the request is not cached. */
 function keysOf(
   { enabled, taskTypesTranslated }: CacheOptions,
   query: EmbeddingsQuery,

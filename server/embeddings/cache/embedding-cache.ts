@@ -12,7 +12,7 @@ import { S3Fifo } from "./s3-fifo.ts";
 
 export interface CachedEmbedding {
   readonly vector: Vector;
-  /** This input's share of the tokens that the upstream reported. Undefined: the upstream reported none. */
+  /** This input's share of the tokens that the upstream reported. Undefined if the upstream reported none. */
   readonly tokens: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface EmbeddingCacheOptions {
   /** The maximum bytes of vectors and entries together. 0: nothing is cached. */
   readonly maxBytes: number;
   readonly persistence?: CachePersistence;
-  /** For models whose weights may change under the same name. Absent: vectors do not expire. */
+  /** For models whose weights may change under the same name. If absent, vectors do not expire. */
   readonly expiry?: {
     /** How long a vector is valid, counted from when it was made; use does not extend it. */
     readonly ttlMs: number;
@@ -56,7 +56,8 @@ interface KeptText {
 }
 
 /**
- * The share of the cache for the base64 texts of vectors that are read repeatedly. Without them, a cached text takes 1.25
+ * The share of the cache for the base64 texts of vectors that are read repeatedly. Without them, a cached text takes
+ * 1.25
  * times the CPU (`npm run bench -- --only cached`).
  */
 export const textShare = 1 / 8;
@@ -280,7 +281,8 @@ const copyOf = ({ buffer, from, length }: Entry): ArrayBuffer =>
   buffer.bytes.slice(from, from + length);
 
 /**
- * The stored bytes of a vector; negative if it is a text, but not base64 of whole float32 numbers. Quantized vectors are
+ * The stored bytes of a vector; negative if it is a text, but not base64 of whole float32 numbers. Quantized vectors
+ * are
  * padded to whole float32 numbers, because persisted vectors are float32.
  */
 const lengthOf = (vector: Vector): number =>

@@ -6,13 +6,13 @@ import { cacheKeyFormat } from "./cache-key.ts";
 import { type CachePersistence, EmbeddingCache } from "./embedding-cache.ts";
 
 interface OpenCacheOptions {
-  /** The folder of the file. Undefined: the cache is in memory only. */
+  /** The folder of the file. Undefined if the cache is in memory only. */
   readonly folder: string | undefined;
   /** 0: the cache is off. */
   readonly maxBytes: number;
   /** 0: vectors do not expire. */
   readonly ttlMs: number;
-  /** The cache that replicas share. Undefined: there is none. */
+  /** The cache that replicas share. */
   readonly shared: SharedEmbeddings | undefined;
   readonly log: Pick<Log, "error">;
   /** Unix milliseconds. */

@@ -35,7 +35,7 @@ export interface InputSources {
   readonly singleFlight: SingleFlight;
   /** Changes when the cache is cleared: the vectors that were received before may be wrong. */
   readonly generation: number;
-  /** Undefined: the vector is not cached, or the client does not want cached vectors. */
+  /** Undefined if the vector is not cached, or the client does not want cached vectors. */
   readCache(request: EmbeddingsRequest, key: string): CachedEmbedding | undefined;
   /** Adds the vectors to `embeddings`. */
   sendUpstream(

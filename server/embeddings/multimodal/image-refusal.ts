@@ -10,7 +10,7 @@ import type {
 } from "../../upstream/contract.ts";
 import { hasImage, imageCount } from "../../upstream/mixed-input.ts";
 
-/** Undefined: the target supports them, as far as is known before they are loaded. */
+/** Undefined if the target supports them, as far as is known before they are loaded. */
 export function imageRefusal(
   { model }: Pick<EmbeddingsQuery, "model">,
   { entries }: MixedInput,

@@ -4,7 +4,7 @@ import { latencyPercentile } from "../../storage/latency-percentile.ts";
 import { latencyBoundsMs } from "../../storage/ports/ledger-queries.ts";
 import { addSums, type RequestSums, type WindowSums } from "./request-window.ts";
 
-/** Null: too few requests to judge. */
+/** Null if too few requests to judge. */
 export interface Measured {
   readonly value: number | null;
   readonly highest: number | null;

@@ -14,7 +14,7 @@ export interface HttpServerOptions {
   readonly port: number;
   /**
    * Serves HTTPS (TLS 1.2 or later, HTTP/1.1) with these credentials. Called for each new connection, so that a renewed
-   * certificate applies to the next connection and no open one is closed. Absent: plain HTTP.
+   * certificate applies to the next connection and no open one is closed. If absent, plain HTTP.
    */
   readonly tls?: () => TlsCredentials;
   readonly limits: ServerLimits;

@@ -111,7 +111,7 @@ async function sendChunks(
 
 /**
  * The next chunk is requested after the last one is sent. `holder`: counts the rest of the body, which is in memory.
- * Undefined: the rest is not in memory.
+ * Undefined if the rest is not in memory.
  */
 async function sendEach(
   iterator: AsyncIterator<StreamChunk>,

@@ -17,7 +17,7 @@ export interface PostProcessing {
   readonly fallbackCompression?: number;
   /** The image is flattened: transparency is removed. */
   readonly opaque?: true;
-  /** How the image is delivered. Absent: as the upstream sent it. */
+  /** How the image is delivered. If absent, as the upstream sent it. */
   readonly deliverAs?: "url" | "b64_json";
 }
 

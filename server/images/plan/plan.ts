@@ -29,7 +29,7 @@ import {
   planUser,
 } from "./plan-options.ts";
 
-/** The planned query. Undefined: a target with these capabilities cannot serve the query. */
+/** The planned query. Undefined if a target with these capabilities cannot serve the query. */
 export function tryPlanQuery<Q extends GenerationQuery | EditQuery>(
   query: Q,
   capabilities: ImageCapabilities,

@@ -1,6 +1,7 @@
 /**
  * Reads lists of JSON numbers from the bytes of a document into float32: each number is the one that `JSON.parse` and
- * `Math.fround` return. Parsing numbers is most of the work of a response with vectors as numbers, and WebAssembly needs
+ * `Math.fround` return. Parsing numbers is most of the work of a response with vectors as numbers, and WebAssembly
+ * needs
  * a tenth of the time of `JSON.parse`, which reads what the WebAssembly code does not.
  */
 
@@ -47,7 +48,8 @@ export interface NumberList {
 }
 
 /**
- * The numbers of several lists share a buffer: to allocate each list takes ten times as long. It is in memory until none
+ * The numbers of several lists share a buffer: to allocate each list takes ten times as long. It is in memory until
+ * none
  * of its lists is in use.
  */
 let shared = new Float32Array(0);
@@ -66,7 +68,8 @@ function copyNumbers(numbers: Float32Array): Float32Array {
 const windowsPerStep = 8;
 
 /**
- * Reads the list whose first number is at `from`, or after spaces there. Undefined: it is not a list of numbers, or not
+ * Reads the list whose first number is at `from`, or after spaces there. Undefined if it is not a list of numbers, or
+ * not
  * valid JSON. Yields while a long list is read.
  */
 export function* readNumbers(

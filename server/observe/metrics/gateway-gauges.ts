@@ -32,9 +32,9 @@ interface GaugeSources {
   /** The disk of the data folder. Throws the error of the file system. */
   readonly disk: () => DiskSpace;
   readonly isReady: () => boolean;
-  /** Undefined: tracing is off. */
+  /** Undefined if tracing is off. */
   readonly tracing: Pick<Tracing, "counts"> | undefined;
-  /** Undefined: replicas share no limits, and the metrics have no values. */
+  /** Undefined if replicas share no limits, and the metrics have no values. */
   readonly replicas:
     | {
         health(): { readonly redis: "available" | "unavailable"; readonly replicas: number };

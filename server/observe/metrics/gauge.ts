@@ -10,12 +10,12 @@ export interface Reading {
 
 /** One metric that is read from another part of the gateway when metrics are collected. */
 export interface Gauge extends Pick<MetricSnapshot, "name" | "help" | "merge"> {
-  /** Absent: the metric is a gauge, which may go down. */
+  /** If absent, the metric is a gauge, which may go down. */
   readonly type?: "counter";
   readonly labelNames?: readonly string[];
-  /** Absent: `maxGaugeSeries`. */
+  /** The default is `maxGaugeSeries`. */
   readonly maxSeries?: number;
-  /** A single number, or one reading per label set. Undefined: there is no value now. */
+  /** A single number, or one reading per label set. Undefined if there is no value now. */
   read(): number | readonly Reading[] | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface MetricSnapshot {
   readonly labelNames: readonly string[];
   /** The upper bounds of the buckets of a histogram. */
   readonly bounds?: readonly number[];
-  /** How the values of several processes are merged. Absent: their sum. */
+  /** How the values of several processes are merged. If absent, their sum. */
   readonly merge?: "max" | "min";
   readonly series: readonly Series[];
 }

@@ -24,9 +24,9 @@ interface MetricsOptions {
   readonly gauges: () => readonly Gauge[];
   /** Calls of the stores that replicas share. */
   readonly stores: { snapshot(): MetricSnapshot };
-  /** Exports metrics over OTLP. Undefined: they are not exported. */
+  /** Exports metrics over OTLP. Undefined if they are not exported. */
   readonly exporting: MetricsExport | undefined;
-  /** The metrics of the other workers of this gateway. Absent: it has one process. */
+  /** The metrics of the other workers of this gateway. If absent, it has one process. */
   readonly others?: (() => Promise<readonly MetricSnapshot[]>) | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface Metrics {
   /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
   observe(record: RequestRecord, endedAt: number): void;
   readonly requests: Pick<RequestMetrics, "observeOther" | "observeBatch">;
-  /** Responds to `GET /metrics` on the gateway's own port, with the metrics of all its workers. Absent: 404. */
+  /** Responds to `GET /metrics` on the gateway's own port, with the metrics of all its workers. The default is 404. */
   readonly respond?: (headers: RequestHeaders) => Promise<MetricsResponse>;
   /** The values of this process, which can be merged with those of others (`mergeMetrics`). */
   snapshot(): readonly MetricSnapshot[];
@@ -42,7 +42,7 @@ export interface Metrics {
   listen(): void;
 }
 
-/** Undefined: metrics are off, and cost nothing. */
+/** Undefined if metrics are off, and cost nothing. */
 export function openMetrics(options: MetricsOptions): Metrics | undefined {
   const { host, port, token, clock, resources, startedAt, gauges, others } = options;
   const { stores, exporting } = options;

@@ -28,7 +28,7 @@ type CoolDownSource = "retry-after" | "quota" | "guess";
 
 export class CircuitBreaker {
   #failures = 0;
-  /** Undefined: the circuit is closed. */
+  /** Undefined if the circuit is closed. */
   #openedAt: number | undefined;
   /** The kind of the last failure before the circuit opened. */
   #openedBy = "";
@@ -109,7 +109,9 @@ export class CircuitBreaker {
     return Math.min(this.#maxOpenMs, minOpenMs * 2 ** Math.min(this.#probes, 10));
   }
 
-  /** A request is sent. True: it is a half-open probe. Its success closes the circuit; until then the next one waits. */
+  /**
+   * A request is sent. True: it is a half-open probe. Its success closes the circuit; until then the next one waits.
+   */
   start(now: number): boolean {
     if (!this.isOpen) return false;
     this.#probes++;

@@ -1,6 +1,7 @@
 /**
  * Tells a bad request from a failing target: which requests the target has answered with an error since it last
- * responded to one, and whose requests it has served. A server that cannot process a request may answer with status 500,
+ * responded to one, and whose requests it has served. A server that cannot process a request may answer with status
+ * 500,
  * as if it had failed itself.
  */
 import { areLargeExtraFields } from "../../lib/large-json.ts";
@@ -27,7 +28,7 @@ interface ServedClient {
 export class FailedRequests {
   /** Since the target last responded: the fingerprints and the ids of requests. */
   readonly #known = new Set<string>();
-  /** The only client whose requests failed since then. Undefined: none has failed, or those of several clients. */
+  /** The only client whose requests failed since then. Undefined if none has failed, or those of several clients. */
   #client: string | undefined;
   /** The last two clients whose requests were served. */
   #latest: ServedClient | undefined;

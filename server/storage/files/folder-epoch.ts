@@ -18,7 +18,7 @@ export function startFolderEpoch(folder: string): FolderEpoch {
   return next;
 }
 
-/** Undefined: there is none, or a power failure has cut it off: then the folder gets another name. */
+/** Undefined if there is none, or a power failure has cut it off: then the folder gets another name. */
 function read(path: string): FolderEpoch | undefined {
   try {
     const { name, epoch } = JSON.parse(readFileSync(path, "utf8")) as Partial<FolderEpoch>;

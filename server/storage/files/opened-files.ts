@@ -60,7 +60,7 @@ const opened = (path: string): Opened[] => {
 
 const remedy = "Restore the original, or restart the gateway.";
 
-/** Undefined: it does not exist. Text: the error of the system. */
+/** Undefined if it does not exist. Text: the error of the system. */
 function statOrError(path: string): Stats | string | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

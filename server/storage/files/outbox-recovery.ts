@@ -200,7 +200,7 @@ function isCutOff(bytes: Buffer, at: number): boolean {
 
 const lengthIn = (head: string): number => Number.parseInt(head.slice(0, 8), 16);
 
-/** The JSON of the record at `at`. Undefined: it is torn or damaged. */
+/** The JSON of the record at `at`. Undefined if it is torn or damaged. */
 function jsonAt(bytes: Buffer, at: number): Buffer | undefined {
   const head = bytes.toString("latin1", at, at + headLength);
   if (!headPattern.test(head)) return undefined;

@@ -42,7 +42,7 @@ const unknownAccount = "";
 export class ResponseFiles implements ResponseStore {
   readonly #options: ResponseFilesOptions;
   #space: TempStorage;
-  /** The changes of each account since the sweep that is running began. Undefined: none is running. */
+  /** The changes of each account since the sweep that is running began. Undefined if none is running. */
   #sinceSweep: Map<string, number> | undefined;
 
   constructor(options: ResponseFilesOptions) {
@@ -96,7 +96,7 @@ export class ResponseFiles implements ResponseStore {
     };
   }
 
-  /** Undefined: not stored, or expired. */
+  /** Undefined if not stored, or expired. */
   async find(name: string): Promise<StoredResponse | undefined> {
     const { folder, ttlMs, now } = this.#options;
     const entry = await readEntry(join(folder, `${name}.json`));

@@ -23,7 +23,7 @@ export interface PutBlob {
   readonly name: string;
   /** Unix seconds. */
   readonly expires: number;
-  /** A link that the store itself serves. Absent: the gateway serves the blob. */
+  /** A link that the store itself serves. If absent, the gateway serves the blob. */
   readonly url?: string;
 }
 
@@ -37,7 +37,7 @@ export interface FoundBlob {
 export interface BlobStore {
   /** Stores the blob completely or not at all, without holding it in memory. Throws GatewayError. */
   put(source: BlobSource, about: BlobMetadata): Promise<PutBlob>;
-  /** Undefined: not stored, or expired. */
+  /** Undefined if not stored, or expired. */
   find(name: string): Promise<FoundBlob | undefined>;
   /** Deletes expired blobs. */
   sweep(): Promise<void>;

@@ -21,7 +21,7 @@ export interface ContentWriter {
 export interface FoundContent {
   /** Unix milliseconds. */
   readonly storedAt: number;
-  /** Undefined: deleted meanwhile, or encrypted with another key. */
+  /** Undefined if deleted meanwhile, or encrypted with another key. */
   read(): Promise<Buffer | undefined>;
 }
 
@@ -36,7 +36,7 @@ export type KeptMs = ReadonlyMap<string, number>;
 export interface ContentStore {
   /** Throws StoreFullError or the error of the file system. */
   begin(model: string, requestId: string): ContentWriter;
-  /** Undefined: not stored. */
+  /** Undefined if not stored. */
   find(model: string, requestId: string): Promise<FoundContent | undefined>;
   /** Deletes expired content, and the content of models that are not in `keptMs`. */
   sweep(keptMs: KeptMs): Promise<void>;

@@ -7,7 +7,7 @@ import type { DiskUse } from "../../temp-storage/disk-reserve.ts";
 
 export interface FoundFile {
   readonly size: number;
-  /** The bytes from `from`, inclusive, to `to`, exclusive. Absent: from the beginning, to the end. */
+  /** The bytes from `from`, inclusive, to `to`, exclusive. If absent, from the beginning, to the end. */
   read(from?: number, to?: number): ReadableStream<Uint8Array>;
 }
 
@@ -30,7 +30,7 @@ export interface FileStore {
   draft(chunks: FileChunks, use: DiskUse): Promise<Draft>;
   /** Stores the file completely or not at all, from a draft. Returns its size. Absent `use`: as a response. */
   write(name: string, chunks: FileChunks, use?: DiskUse): Promise<number>;
-  /** Undefined: it does not exist. */
+  /** Undefined if it does not exist. */
   find(name: string): Promise<FoundFile | undefined>;
   /** All files below a folder, in the order of their names. */
   list(folder: string): Promise<readonly { readonly name: string; readonly size: number }[]>;

@@ -5,7 +5,7 @@
 import type { PageRequest, StoredPage } from "../sql/page.ts";
 import type { LedgerRow } from "./ledger-row.ts";
 
-/** Absent: every value. `null`: requests without this value. */
+/** The default is every value. `null`: requests without this value. */
 export interface LedgerFilter {
   readonly keyId?: string | undefined;
   readonly project?: string | null | undefined;
@@ -73,12 +73,13 @@ export interface UsageQuery extends LedgerFilter {
   readonly to: number;
   /** The periods that usage is summed over. */
   readonly interval: "hour" | "day" | "month" | "total";
-  /** The time zone of days and months, such as `Europe/Berlin`. Absent: UTC, which is fastest. */
+  /** The time zone of days and months, such as `Europe/Berlin`. The default is UTC, which is fastest. */
   readonly timeZone?: string | undefined;
   /** Requests without a label of the kind are in no group. A request is in the group of each of its tags. */
   readonly groupBy?: readonly (LedgerDimension | LabelKind)[] | undefined;
   /**
-   * Only requests with any tag (`tagged`) or with an end user, each of them once. Not together with a group or filter by
+   * Only requests with any tag (`tagged`) or with an end user, each of them once. Not together with a group or filter
+   * by
    * label.
    */
   readonly labeled?: "tagged" | "endUser" | undefined;

@@ -53,6 +53,6 @@ export interface InFlightRequest
     LedgerRow,
     "requestId" | "at" | "endpoint" | "keyId" | "model" | "project" | "endUser" | "tags" | "budgets"
   > {
-  /** US dollars. Undefined: no price is known. */
+  /** US dollars. Undefined if no price is known. */
   readonly estimate?: number | undefined;
 }

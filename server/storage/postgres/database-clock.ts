@@ -11,7 +11,7 @@ interface DatabaseClockOptions {
   readonly now: () => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Between two measurements. Absent: 10 s. */
+  /** Between two measurements. The default is 10 s. */
   readonly everyMs?: number;
 }
 

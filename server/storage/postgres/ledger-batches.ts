@@ -25,7 +25,7 @@ export interface Batches {
   readonly last: number;
 }
 
-/** The oldest batches, up to the one that reaches `maxRows`. Undefined: there are none. */
+/** The oldest batches, up to the one that reaches `maxRows`. Undefined if there are none. */
 export async function readBatches(
   db: Queries,
   maxRows = Number.MAX_SAFE_INTEGER,
@@ -52,7 +52,8 @@ export const readSnapshot = <T>(
   });
 
 /**
- * For the statements of a transaction. PostgreSQL underestimates the rows of batches, and would sort them to group them;
+ * For the statements of a transaction. PostgreSQL underestimates the rows of batches, and would sort them to group
+ * them;
  * and compiling a statement over many partitions takes longer than running it.
  */
 export async function tunePlanner(db: Queries): Promise<void> {
@@ -96,7 +97,8 @@ const sums: Readonly<Record<string, string>> = {
 };
 
 /**
- * A row for each tag of a ledger row, one for any tag, one for its end user, and one for the status of a failed request.
+ * A row for each tag of a ledger row, one for any tag, one for its end user, and one for the status of a failed
+ * request.
  */
 const labels = `LATERAL (
   SELECT 'tag=' || tag AS label FROM unnest(string_to_array(tags, ',')) AS tag
@@ -109,7 +111,8 @@ const labels = `LATERAL (
 const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)::bigint`;
 
 /**
- * The usage of batches by hour and by `columns`, with the columns of `usage_by_hour`. `filter`: a condition on the rows,
+ * The usage of batches by hour and by `columns`, with the columns of `usage_by_hour`. `filter`: a condition on the
+ * rows,
  * which begins with AND.
  */
 export const usageOf = (

@@ -1,6 +1,7 @@
 /**
  * Which hours of the ledger are exported, in PostgreSQL. An hour is due if the sums count other requests for it than at
- * its last export: so rows that arrive late, after an outage, are exported too. A claim is a row that expires, because a
+ * its last export: so rows that arrive late, after an outage, are exported too. A claim is a row that expires, because
+ * a
  * lock would last only as long as a transaction.
  */
 import { randomUUID } from "node:crypto";
@@ -54,7 +55,9 @@ export function createLedgerExports(db: PostgresDatabase) {
   /** One process exports one hour at a time. */
   const claim = randomUUID();
   return {
-    /** The oldest hour that ended before `before` and is not exported, or has more rows now. Undefined: none is left. */
+    /**
+     * The oldest hour that ended before `before` and is not exported, or has more rows now. Undefined if none is left.
+     */
     claim: async (before: number): Promise<ExportedHour | undefined> => {
       const from = await firstHour();
       if (from === undefined) return undefined;
@@ -103,7 +106,7 @@ export function createLedgerExports(db: PostgresDatabase) {
         [hour, requests, claim],
       );
     },
-    /** The start of the oldest hour that is not exported. Undefined: all are. */
+    /** The start of the oldest hour that is not exported. Undefined if all are. */
     firstPending: async (): Promise<number | undefined> => {
       const from = await firstHour();
       if (from === undefined) return undefined;

@@ -27,7 +27,7 @@ interface HourOfRows {
   readonly last: string;
   /** The rows that a search of the hour reads. */
   readonly rows: number;
-  /** Exclusive. Absent: `last` is the bound. */
+  /** Exclusive. If absent, `last` is the bound. */
   readonly before?: string | undefined;
 }
 
@@ -115,7 +115,9 @@ async function split(db: Queries, hour: HourOfRows, maxRows: number) {
   return end && { ...hour, before: end.requestId, at: end.at, rows: hour.rows - maxRows };
 }
 
-/** The hours with rows that may match, the latest first, with the number of all rows of the hour: a search reads them. */
+/**
+ * The hours with rows that may match, the latest first, with the number of all rows of the hour: a search reads them.
+ */
 async function hoursToRead(
   db: Queries,
   query: LedgerListQuery,

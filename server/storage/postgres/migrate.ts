@@ -13,7 +13,7 @@ import { StoreError } from "../sqlite/open-database.ts";
 export interface PostgresMigration {
   /** Such as `0001-tables`. */
   readonly name: string;
-  /** The number of migrations that a gateway must know to use the schema after this one. Absent: any number. */
+  /** The number of migrations that a gateway must know to use the schema after this one. The default is any number. */
   readonly requires?: number;
   readonly statements: readonly string[];
 }

@@ -1,5 +1,6 @@
 /**
- * The live tail over all replicas, by pub/sub in Redis. A replica with viewers publishes their filter every second. Each
+ * The live tail over all replicas, by pub/sub in Redis. A replica with viewers publishes their filter every second.
+ * Each
  * other replica then publishes the requests that match it, until the filter is not published any more. Without viewers
  * nothing is published.
  */
@@ -18,7 +19,7 @@ const [maxFilters, maxBatches] = [100, 100];
 interface LiveRequestsOptions {
   readonly redis: RedisConnection;
   readonly replica: string;
-  /** The requests of this replica that match a filter and have ended since the last call. Undefined: none. */
+  /** The requests of this replica that match a filter and have ended since the last call. */
   readonly collect: (filter: string) => Promise<string | undefined>;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -88,7 +89,7 @@ export function shareLiveRequests(options: LiveRequestsOptions) {
   };
 }
 
-/** Undefined: not written by a replica. */
+/** Undefined if not written by a replica. */
 function readMessage(text: string): Message | undefined {
   try {
     const message = JSON.parse(text) as Partial<Message> | null;

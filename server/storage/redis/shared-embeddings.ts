@@ -62,7 +62,7 @@ export class SharedEmbeddings {
 
   /**
    * For each key its embedding, or undefined. Resolves within a few milliseconds; a key that was not found by then
-   * counts as missing. Undefined: the cache is unavailable or busy.
+   * counts as missing. Undefined if the cache is unavailable or busy.
    */
   get(keys: readonly string[]): Promise<readonly (SharedEmbedding | undefined)[]> | undefined {
     if (!this.#redis.isAvailable || this.#nextGeneration !== undefined) return undefined;

@@ -156,7 +156,7 @@ export class SharedLimits {
   /** The number of the last complete renewal that Redis has confirmed. */
   #renewed = -1;
 
-  /** `now`: Unix milliseconds. Absent: the clock of Redis. */
+  /** `now`: Unix milliseconds. The default is the clock of Redis. */
   constructor(redis: RedisConnection, folder: FolderEpoch, now?: () => number) {
     this.#redis = redis;
     this.#folder = folder;

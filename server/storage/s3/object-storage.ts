@@ -46,7 +46,7 @@ export function openObjectStorage(options: ObjectStorageOptions) {
   };
 }
 
-/** `reason`: why the object store cannot be used. Undefined: it responds again. */
+/** `reason`: why the object store cannot be used. Undefined if it responds again. */
 function reportAvailability(
   { log, emit }: Pick<ObjectStorageOptions, "log" | "emit">,
   reason: string | undefined,

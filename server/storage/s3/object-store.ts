@@ -18,7 +18,7 @@ interface ObjectStoreOptions {
   readonly clock: () => number;
   /** The longest time for a request; an upload, and a large object that is read, have six times as long. */
   readonly timeoutMs?: number;
-  /** Undefined: the object store responds again. Called when it changes. */
+  /** Undefined if the object store responds again. Called when it changes. */
   readonly onAvailability?: (error: Error | undefined) => void;
   /** Observes how long each request takes. */
   readonly timeCall?: TimeCall | undefined;
@@ -69,7 +69,7 @@ export class ObjectStore {
 
   /**
    * Stores the object completely or not at all, with one part at a time in memory. Rejects with GatewayError, or with
-   * the error of the source. `size`: a large object may take longer. Absent: it is small.
+   * the error of the source. `size`: a large object may take longer. If absent, it is small.
    */
   async write(key: string, chunks: BorrowedChunks, type: string, size = 0): Promise<void> {
     const source = stoppable(chunks);
@@ -95,7 +95,7 @@ export class ObjectStore {
     await this.#run(() => this.#file(key).write(text, { type: "application/json" }));
   }
 
-  /** The object, and its content, which is read on demand. Undefined: it does not exist. */
+  /** The object, and its content, which is read on demand. */
   async find(key: string): Promise<(StoredObject & { readonly content: Blob }) | undefined> {
     const file = this.#file(key);
     const stat = await this.#run(() => orUndefined(file.stat()));
@@ -110,12 +110,12 @@ export class ObjectStore {
     );
   }
 
-  /** The whole object in memory. Undefined: it does not exist. */
+  /** The whole object in memory. */
   readBytes(key: string): Promise<Uint8Array | undefined> {
     return this.#run(() => orUndefined(this.#file(key).bytes()), longFactor);
   }
 
-  /** Undefined: it does not exist. */
+  /** Undefined if it does not exist. */
   readText(key: string): Promise<string | undefined> {
     return this.#run(() => orUndefined(this.#file(key).text()));
   }
@@ -224,7 +224,7 @@ function stoppable(source: BorrowedChunks) {
   return result;
 }
 
-/** Undefined: the object does not exist. */
+/** Undefined if the object does not exist. */
 async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -103,7 +103,7 @@ export class S3Responses implements ResponseStore {
   }
 }
 
-/** Undefined: the entry is damaged, which counts as missing. */
+/** Undefined if the entry is damaged, which counts as missing. */
 function parseEntry(text: string): ResponseObjectEntry | undefined {
   try {
     return JSON.parse(text) as ResponseObjectEntry;

@@ -72,7 +72,7 @@ export const createAdminTokenStore = (db: SqlDatabase) => ({
     return rows.map(tokenOf);
   },
 
-  /** The token, which is no longer valid. Undefined: the user has no such token. */
+  /** The token, which is no longer valid. Undefined if the user has no such token. */
   async delete(userId: string, id: string): Promise<StoredAdminToken | undefined> {
     const { rows } = await db.query<Row>(
       "DELETE FROM vexel.admin_tokens WHERE user_id = $1 AND id = $2 RETURNING *",

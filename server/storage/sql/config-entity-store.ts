@@ -44,7 +44,7 @@ export class VersionConflict extends Error {
   }
 }
 
-/** The version that a writer expects. 0: the entity must not exist. Undefined: any version, or none. */
+/** The version that a writer expects. 0: the entity must not exist. Undefined for any version, or none. */
 export type ExpectedVersion = number | undefined;
 
 interface Row {

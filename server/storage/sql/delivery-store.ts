@@ -66,7 +66,7 @@ export const createDeliveryStore = (db: SqlDatabase) => ({
     if (!claimed[0]) return undefined;
     const { seq, attempts } = claimed[0];
     const { rows } = await db.query<EventRow>("SELECT * FROM vexel.events WHERE seq = $1", [seq]);
-    // Undefined: the event was pruned meanwhile, with its deliveries.
+    // Undefined if the event was pruned meanwhile, with its deliveries.
     return rows[0] && { seq: Number(seq), attempts, event: eventOf(rows[0]) };
   },
 
@@ -112,7 +112,7 @@ export const createDeliveryStore = (db: SqlDatabase) => ({
     return count > 0;
   },
 
-  /** When the next delivery is due. Undefined: none is pending. */
+  /** When the next delivery is due. Undefined if none is pending. */
   async nextDue(webhook: string): Promise<number | undefined> {
     const { rows } = await db.query<{ due: number | null }>(
       "SELECT min(due) AS due FROM vexel.deliveries WHERE webhook = $1 AND state = 'waiting'",

@@ -13,7 +13,7 @@ export interface StoredEvent {
 }
 
 export interface NewEvent extends StoredEvent {
-  /** The owner of the job that the event is about (`auth/owner.ts`). Absent: it is an event of the operator. */
+  /** The owner of the job that the event is about (`auth/owner.ts`). If absent, it is an event of the operator. */
   readonly owner?: string;
   /** An event with the same key is not recorded again. The column is `once`. */
   readonly deduplicationKey?: string;
@@ -38,7 +38,7 @@ export interface ListedEvent extends StoredEvent {
 interface EventQuery {
   /** Cursor: the id of the last event of the previous page. */
   readonly after?: string | undefined;
-  /** Absent: all types. */
+  /** The default is all types. */
   readonly types?: readonly string[] | undefined;
   readonly limit: number;
 }
@@ -68,7 +68,9 @@ interface Recorded {
 interface EventLimits {
   /** The most pending deliveries of a webhook. */
   readonly maxWaiting: number;
-  /** The newest events that are kept of the operator, and of each other owner. Events with pending deliveries are too. */
+  /**
+   * The newest events that are kept of the operator, and of each other owner. Events with pending deliveries are too.
+   */
   readonly operatorShare: number;
   readonly ownerShare: number;
 }
@@ -132,7 +134,7 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
       return { isNew: ids.length > 0, overflowed };
     },
 
-    /** Newest first. Undefined: `after` is not the id of a stored event. */
+    /** Newest first. Undefined if `after` is not the id of a stored event. */
     async list({ after, types, limit }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
       const parameters = new Parameters();
       const conditions = ["true"];

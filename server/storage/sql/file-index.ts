@@ -1,6 +1,8 @@
 /**
- * The files of clients (`/v1/files`), without their content, in a SQL database. A row is written before its content, and
- * deleted after it, so that every stored content has a row, and a sweep of the rows finds all of it. Ids begin with their
+ * The files of clients (`/v1/files`), without their content, in a SQL database. A row is written before its content,
+ * and
+ * deleted after it, so that every stored content has a row, and a sweep of the rows finds all of it. Ids begin with
+ * their
  * time, so they are in order.
  */
 import {
@@ -28,7 +30,7 @@ export interface StoredFile {
   readonly bytes: number;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Unix milliseconds. Null: it does not expire. */
+  /** Unix milliseconds. Null if it does not expire. */
   readonly expiresAt: number | null;
 }
 
@@ -44,9 +46,9 @@ export interface FileParts {
 
 export interface FileListQuery {
   readonly owner: string;
-  /** Absent: all purposes. */
+  /** The default is all purposes. */
   readonly purpose?: string | undefined;
-  /** The id of the last file of the page before. Absent: the first page. */
+  /** The id of the last file of the page before. The default is the first page. */
   readonly after?: string | undefined;
   readonly order: "asc" | "desc";
   readonly limit: number;
@@ -79,7 +81,7 @@ export const createFileIndex = (db: SqlDatabase) => ({
   /** The content is complete. False: the reservation was deleted meanwhile. */
   complete: (file: StoredFile): Promise<boolean> => completeFile(db, file),
 
-  /** Undefined: the content of the file is not in parts, or the file does not exist. */
+  /** Undefined if the content of the file is not in parts, or the file does not exist. */
   async parts(id: string): Promise<FileParts | undefined> {
     const { rows } = await db.query<{ parts: string | null }>(
       "SELECT parts FROM vexel.files WHERE id = $1",
@@ -89,7 +91,9 @@ export const createFileIndex = (db: SqlDatabase) => ({
     return text === null ? undefined : (JSON.parse(text) as FileParts);
   },
 
-  /** Undefined: it does not exist, has expired, is incomplete, or belongs to another owner. `now`: Unix milliseconds. */
+  /**
+   * Undefined if it does not exist, has expired, is incomplete, or belongs to another owner. `now`: Unix milliseconds.
+   */
   async find(owner: string, id: string, now: number): Promise<StoredFile | undefined> {
     const { rows } = await db.query<FileRow>(
       `SELECT ${columns} FROM vexel.files WHERE id = $1 AND owner = $2 AND state = 'stored'

@@ -1,5 +1,6 @@
 /**
- * Pages of jobs. A row may have 100 KB of metadata and errors, so a page is read in steps of few rows, other requests are
+ * Pages of jobs. A row may have 100 KB of metadata and errors, so a page is read in steps of few rows, other requests
+ * are
  * served between them, and a page ends by its bytes as well as by its entries.
  */
 import { nextTurn } from "../../lib/tasks.ts";
@@ -13,7 +14,7 @@ export const maxPageBytes = 1024 * 1024;
 
 interface JobPageReader {
   readonly limit: number;
-  /** The rows after `last`. Absent: from the cursor of the request. */
+  /** The rows after `last`. If absent, from the cursor of the request. */
   readonly readStep: (last: JobRow | undefined, count: number) => Promise<readonly JobRow[]>;
   readonly cursorOf: (last: JobRow) => string;
 }

@@ -1,5 +1,6 @@
 /**
- * Jobs in a SQL database. Each range of lines is claimed under a lease by one process; how far it has come is one number,
+ * Jobs in a SQL database. Each range of lines is claimed under a lease by one process; how far it has come is one
+ * number,
  * so there is no row per line.
  */
 
@@ -44,7 +45,7 @@ export const createJobStore = (db: SqlDatabase) => ({
   create: (job: NewJob, own: JobQuota, all: JobQuota): Promise<CreatedJob> =>
     db.transaction((queries) => createJob(queries, job, own, all)),
 
-  /** Undefined: there is none, or it belongs to another owner. */
+  /** Undefined if there is none, or it belongs to another owner. */
   find: (owner: string, id: string): Promise<StoredJob | undefined> =>
     findJob(db, "id = $1 AND owner = $2", [id, owner]),
 
@@ -52,7 +53,7 @@ export const createJobStore = (db: SqlDatabase) => ({
   findByKey: (owner: string, idempotencyKey: string): Promise<StoredJob | undefined> =>
     findJob(db, "once = $1", [onceOf(owner, idempotencyKey)]),
 
-  /** Newest first. The cursor is the id of the last job. Undefined: the job `after` does not exist. */
+  /** Newest first. The cursor is the id of the last job. Undefined if the job `after` does not exist. */
   async list(
     owner: string,
     kind: JobKindName,
@@ -131,8 +132,9 @@ export const createJobStore = (db: SqlDatabase) => ({
     }),
 
   /**
-   * Ends a job that this process has claimed, deletes its ranges without a batch of a vendor, and notes that its event is to be recorded. If the job
-   * could not continue, its lines without a result count as failed. Undefined: the claim was lost.
+   * Ends a job that this process has claimed, deletes its ranges without a batch of a vendor, and notes that its event
+   * is to be recorded. If the job
+   * could not continue, its lines without a result count as failed. Undefined if the claim was lost.
    */
   end: (id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined> =>
     db.transaction((queries) => endJob(queries, id, holder, end)),
@@ -251,7 +253,9 @@ export const createJobStore = (db: SqlDatabase) => ({
     return ranges;
   },
 
-  /** Nothing of the range is left at the vendor: its row is deleted. `at`: something is, and it is listed from then on. */
+  /**
+   * Nothing of the range is left at the vendor: its row is deleted. `at`: something is, and it is listed from then on.
+   */
   async setCleaned(jobId: string, number: number, at?: number): Promise<void> {
     const condition = "WHERE job_id = $1 AND number = $2";
     if (at === undefined)
@@ -304,7 +308,7 @@ export const createJobStore = (db: SqlDatabase) => ({
     await db.query(`UPDATE vexel.jobs ${free} WHERE ended_at IS NULL`);
   },
 
-  /** Undefined: there is none. A job that has ended, or is ending, stays as it is. */
+  /** Undefined if there is none. A job that has ended, or is ending, stays as it is. */
   cancel: (owner: string, id: string, now: number): Promise<StoredJob | undefined> =>
     db.transaction(async (queries) => {
       await queries.query(
@@ -321,7 +325,7 @@ export const createJobStore = (db: SqlDatabase) => ({
       return findJob(queries, "id = $1 AND owner = $2", [id, owner]);
     }),
 
-  /** A paused job begins no line. `at`: null resumes it. Undefined: there is none. */
+  /** A paused job begins no line. `at`: null resumes it. */
   pause: (owner: string, id: string, at: number | null): Promise<StoredJob | undefined> =>
     db.transaction(async (queries) => {
       await queries.query(

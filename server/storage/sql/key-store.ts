@@ -1,5 +1,6 @@
 /**
- * API keys that are created at runtime, in a SQL database. Only hashes are stored. Every change has a revision, a number
+ * API keys that are created at runtime, in a SQL database. Only hashes are stored. Every change has a revision, a
+ * number
  * that grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
  */
 import { VersionConflict } from "./config-entity-store.ts";
@@ -69,7 +70,7 @@ export const createKeyStore = (db: SqlDatabase) => ({
     (await db.transaction((queries) => expire(queries, id, at))) !== undefined,
 
   /**
-   * Replaces name, models and settings. Undefined: there is no active key with this id. `expected`: the version that
+   * Replaces name, models and settings. Undefined if there is no active key with this id. `expected`: the version that
    * the change is based on; rejects with VersionConflict if the key has another one.
    */
   update: (
@@ -84,7 +85,7 @@ export const createKeyStore = (db: SqlDatabase) => ({
     }),
 
   /**
-   * Creates the successor and ends the key, both or neither. Undefined: there is no active key with this id. Rejects
+   * Creates the successor and ends the key, both or neither. Undefined if there is no active key with this id. Rejects
    * with VersionConflict: of two concurrent rotations, one creates a successor.
    */
   rotate: (
@@ -237,7 +238,7 @@ const expire = (db: Queries, id: string, at: number, expected?: number) =>
   );
 
 /**
- * Changes columns of an active key, in a transaction. Undefined: there is none with this id. Rejects with
+ * Changes columns of an active key, in a transaction. Undefined if there is none with this id. Rejects with
  * VersionConflict if it does not have the expected version.
  */
 async function change(

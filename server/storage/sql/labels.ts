@@ -1,5 +1,6 @@
 /**
- * The labels of a request: its tags, one for any tag, its end user and, if it failed, its status. The roll-ups by label have a row for
+ * The labels of a request: its tags, one for any tag, its end user and, if it failed, its status. The roll-ups by
+ * label have a row for
  * each of them. Clients choose most names, so the names of one API key and of one hour are bounded, and the requests of
  * all others are summed under the name "(other)".
  */
@@ -44,7 +45,7 @@ export const labelsOf = (
   ...(row.error === null ? [] : [labelOf("failedStatus", String(row.status))]),
 ];
 
-/** The name of a label in a filter. Undefined: every name. */
+/** The name of a label in a filter. Undefined for every name. */
 export const filteredLabel = (filter: LedgerFilter, kind: StoredKind): string | undefined =>
   kind === "failedStatus" || kind === "tagged" ? undefined : filter[kind];
 

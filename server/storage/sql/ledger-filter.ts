@@ -37,7 +37,7 @@ export function filterOf(
   return joined(conditions);
 }
 
-/** The cursor `TIME.REQUEST_ID` of a list. Undefined: the list begins with the latest row. */
+/** The cursor `TIME.REQUEST_ID` of a list. Undefined if the list begins with the latest row. */
 export function parseCursor(cursor: string | undefined) {
   const [, at, requestId] = /^(\d{1,16})\.(.*)$/s.exec(cursor ?? "") ?? [];
   return at === undefined || requestId === undefined ? undefined : { at: Number(at), requestId };

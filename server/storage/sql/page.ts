@@ -1,14 +1,14 @@
 /** Pages of a list, by cursor. */
 
 export interface PageRequest {
-  /** `next` of the page before. Absent: the first page. */
+  /** `next` of the page before. The default is the first page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
 
 export interface StoredPage<T> {
   readonly entries: readonly T[];
-  /** The cursor of the next page. Absent: this is the last page. */
+  /** The cursor of the next page. If absent, this is the last page. */
   readonly next?: string;
 }
 

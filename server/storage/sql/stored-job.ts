@@ -1,5 +1,6 @@
 /**
- * Jobs, requests whose results are fetched later, and their rows in the tables `jobs` and `job_ranges`. A job has lines,
+ * Jobs, requests whose results are fetched later, and their rows in the tables `jobs` and `job_ranges`. A job has
+ * lines,
  * each of which is one request. Results are in the file store.
  */
 
@@ -24,7 +25,8 @@ export type JobStatus =
  * `lines`: its lines run as requests of this gateway, or end. The others are of a range whose lines are for a vendor's
  * batch. `planned`: nothing was sent. `uploaded`: the input file is at the vendor, which has certainly no batch of it.
  * `creating`: the batch is being created, or may have been. `created`: the vendor runs it. `canceling`: the vendor was
- * told to end it. `delivering`: it has ended, and its results become those of the lines. `refused`: the vendor refused it.
+ * told to end it. `delivering`: it has ended, and its results become those of the lines. `refused`: the vendor refused
+ * it.
  */
 export type RangePhase =
   | "lines"
@@ -54,7 +56,7 @@ export interface LastError {
   readonly message: string;
 }
 
-/** The next attempt, in Unix milliseconds, and the error of the last one. Null: there was none. */
+/** The next attempt, in Unix milliseconds, and the error of the last one. Null if there was none. */
 export interface Wait {
   readonly until: number;
   readonly error: LastError | null;
@@ -84,18 +86,18 @@ export interface NewJob {
   readonly bytes: number;
   /** What its kind stores. */
   readonly data: JobData;
-  /** A job of the same owner with the same key is not created again. Absent: it is. */
+  /** A job of the same owner with the same key is not created again. If absent, it is. */
   readonly idempotencyKey?: string | undefined;
   /** The ranges of a job that is not validated. */
   readonly ranges?: readonly NewRange[];
-  /** The process that is still writing the input of the job has claimed it. Absent: any process may claim it. */
+  /** The process that is still writing the input of the job has claimed it. If absent, any process may claim it. */
   readonly claim?: Pick<Claim, "holder" | "until">;
 }
 
 export type JobData = Readonly<Record<string, unknown>>;
 
 export interface NewRange {
-  /** Absent: `lines`. */
+  /** The default is `lines`. */
   readonly phase?: "planned" | "lines";
   readonly firstLine: number;
   readonly lines: number;
@@ -118,7 +120,7 @@ export interface RangeReservation {
 /** The estimated cost of one line. */
 export interface LineReservation {
   readonly nanos: number;
-  /** The end user and the tags, as in ledger rows. Null: none has a budget. */
+  /** The end user and the tags, as in ledger rows. Null if none has a budget. */
   readonly labels: string | null;
 }
 
@@ -136,9 +138,9 @@ export interface StoredJob extends Omit<NewJob, "status" | "ranges" | "idempoten
   /** Lines that have ended, by success. */
   readonly completed: number;
   readonly failed: number;
-  /** The known cost of lines that have ended, in US dollars. Null: unknown. */
+  /** The known cost of lines that have ended, in US dollars. Null if unknown. */
   readonly cost: number | null;
-  /** What they would have cost without the discount of a vendor's batch. Null: unknown. */
+  /** What they would have cost without the discount of a vendor's batch. Null if unknown. */
   readonly listCost: number | null;
   /** The first of the attempts that are to come after an error: of the job, or of one of its ranges. */
   readonly waiting: Wait | null;
@@ -166,7 +168,7 @@ export interface RangeState {
   readonly phaseSince: number;
   /** How often a process began to read the results of the batch and did not end. */
   readonly readings: number;
-  /** The batch of a vendor that runs the lines, as its kind recorded it. Null: there is none. */
+  /** The batch of a vendor that runs the lines, as its kind recorded it. */
   readonly vendorBatch: string | null;
   readonly reserved: RangeReservation | null;
 }
@@ -180,7 +182,7 @@ export interface ClaimedRange extends Omit<NewRange, keyof RangeState>, RangeSta
   readonly attempts: number;
   /** Upstream requests of the line in flight that an earlier holder sent, or was about to. */
   readonly sent: number;
-  /** The jobs of upstreams for them, as JSON. Null: there are none, and whether the line was billed is unknown. */
+  /** The jobs of upstreams for them, as JSON. Null if there are none, and whether the line was billed is unknown. */
   readonly upstreamJobs: string | null;
 }
 
@@ -208,11 +210,11 @@ export type JobOwner = Pick<NewJob, "owner" | "keyId">;
 /** What a process looks for. */
 export interface Work {
   readonly kind: JobKindName;
-  /** Ranges of jobs of these endpoints. Null: jobs that are to be validated or finalized. */
+  /** Ranges of jobs of these endpoints. Null if jobs that are to be validated or finalized. */
   readonly endpoints: readonly string[] | null;
   /** Unix milliseconds. */
   readonly now: number;
-  /** What another process holds is not claimed after the end of its lease. Absent: it is. */
+  /** What another process holds is not claimed after the end of its lease. If absent, it is. */
   readonly exceptExpired?: boolean;
 }
 
@@ -230,12 +232,12 @@ export interface SettledLines {
   readonly failed: number;
   /** The size of their results. */
   readonly bytes: number;
-  /** Their known cost, in US dollars, and without the discount of a vendor's batch. Null: unknown. */
+  /** Their known cost, in US dollars, and without the discount of a vendor's batch. Null if unknown. */
   readonly cost: number | null;
   readonly listCost: number | null;
   /** Of the lines that failed. */
   readonly errors: readonly LineErrors[];
-  /** What is still reserved for the range. Null: nothing. */
+  /** What is still reserved for the range. Null if nothing. */
   readonly reserved: RangeReservation | null;
   /** Unix milliseconds. */
   readonly now: number;
@@ -245,16 +247,16 @@ export interface JobEnd {
   readonly status: Exclude<JobStatus, "validating" | "in_progress" | "finalizing">;
   readonly at: number;
   readonly expiresAt: number;
-  /** What the job still stores. Absent: as before. */
+  /** What the job still stores. If absent, as before. */
   readonly bytes?: number;
-  /** No line counts as completed. Absent: those count that did. */
+  /** No line counts as completed. If absent, those count that did. */
   readonly hasNoResults?: boolean;
   readonly error?: JobError | null;
   readonly data?: JobData;
 }
 
 export interface JobPage {
-  /** The id of the last job of the page before. Absent: the first page. */
+  /** The id of the last job of the page before. The default is the first page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }

@@ -37,13 +37,13 @@ export interface KeySettings {
   readonly showCost?: true;
   /** Unix milliseconds. */
   readonly expiresAt?: number;
-  /** Absent: it was not imported, or it is the successor of an imported key. */
+  /** If absent, it was not imported, or it is the successor of an imported key. */
   readonly imported?: ImportedFrom;
-  /** The name of the user who created it in the console. Absent: another way, such as the command line. */
+  /** The name of the user who created it in the console. If absent, another way, such as the command line. */
   readonly createdBy?: string;
   /**
    * The limits and budgets that an administrator set, by field, such as `budget.day`: developers may not exceed them.
-   * Absent: an administrator set all of them.
+   * If absent, an administrator set all of them.
    */
   readonly locked?: Readonly<Record<string, number | "refuse">>;
 }
@@ -87,8 +87,8 @@ export interface KeyChanges {
 }
 
 export interface KeySearch extends PageRequest {
-  /** Absent: keys of all projects, and keys without a project. */
+  /** If absent, keys of all projects, and keys without a project. */
   readonly projects?: readonly string[] | undefined;
-  /** A part of the name or of the hint, or the id. Upper and lower case are the same. Absent: all keys. */
+  /** A part of the name or of the hint, or the id. Upper and lower case are the same. The default is all keys. */
   readonly text?: string | undefined;
 }

@@ -14,7 +14,7 @@ export interface StoredUpload {
   readonly bytes: number;
   readonly filename: string;
   readonly purpose: string;
-  /** When the file expires, in seconds after its creation. Null: the default of its purpose. */
+  /** When the file expires, in seconds after its creation. The default is the default of its purpose. */
   readonly fileSeconds: number | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -72,7 +72,7 @@ export const createUploadStore = (db: SqlDatabase) => ({
       return "created";
     }),
 
-  /** Undefined: it does not exist, or belongs to another owner. */
+  /** Undefined if it does not exist, or belongs to another owner. */
   async find(owner: string, id: string): Promise<StoredUpload | undefined> {
     const { rows } = await db.query<UploadRow>(
       "SELECT * FROM vexel.uploads WHERE id = $1 AND owner = $2",

@@ -18,7 +18,7 @@ export interface StoredWebhookEndpoint {
   readonly secret: string;
   /** The last characters of the secret. */
   readonly hint: string;
-  /** The secret before the last rotation, encrypted, which signs too until `previousUntil`. Null: none. */
+  /** The secret before the last rotation, encrypted, which signs too until `previousUntil`. */
   readonly previousSecret: string | null;
   readonly previousUntil: number | null;
   /** Unix milliseconds. */
@@ -69,7 +69,7 @@ export const createWebhookEndpointStore = (db: SqlDatabase) => ({
       return true;
     }),
 
-  /** Undefined: it does not exist, or belongs to another owner. */
+  /** Undefined if it does not exist, or belongs to another owner. */
   async find(owner: string, id: string): Promise<StoredWebhookEndpoint | undefined> {
     const { rows } = await db.query<EndpointRow>(
       "SELECT * FROM vexel.webhook_endpoints WHERE id = $1 AND owner = $2",
@@ -93,7 +93,7 @@ export const createWebhookEndpointStore = (db: SqlDatabase) => ({
     return rows.map(endpointOf);
   },
 
-  /** Undefined: as `find`. */
+  /** Undefined as for `find`. */
   async update(
     owner: string,
     id: string,

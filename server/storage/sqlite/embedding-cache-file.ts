@@ -3,7 +3,8 @@
  * restart. It holds hashes and vectors, never texts; still, a vector reveals something of its text, and a guessed text
  * can be checked against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
  *
- * Writes are write-behind: they never wait and never fail, and a vector that was not written yet may be lost, which is a
+ * Writes are write-behind: they never wait and never fail, and a vector that was not written yet may be lost, which is
+ * a
  * cache miss. `add` and `touch` are synchronous because they only buffer.
  */
 
@@ -26,7 +27,7 @@ export interface EmbeddingCacheFileOptions {
   readonly maxBytes: number;
   /** The format of cache keys. Vectors with keys of another format could never be found, and are dropped. */
   readonly keyFormat: number;
-  /** The time to live of a vector since it was computed. Absent: until it is evicted. */
+  /** The time to live of a vector since it was computed. If absent, until it is evicted. */
   readonly ttlMs?: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -83,7 +84,8 @@ export class EmbeddingCacheFile {
   }
 
   /**
-   * Copies the vector, because it may be evicted from memory before it is written. Replaces an earlier vector of the key.
+   * Copies the vector, because it may be evicted from memory before it is written. Replaces an earlier vector of the
+   * key.
    */
   add(key: string, { vector, tokens }: PersistedEmbedding): void {
     const { byteLength } = vector;

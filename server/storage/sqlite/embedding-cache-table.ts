@@ -10,7 +10,7 @@ import { PreparedStatements } from "./prepared-statements.ts";
 
 export interface PersistedEmbedding {
   readonly vector: Float32Array;
-  /** This input's share of the tokens that the upstream reported. Undefined: the upstream reported none. */
+  /** This input's share of the tokens that the upstream reported. Undefined if the upstream reported none. */
   readonly tokens: number | undefined;
 }
 

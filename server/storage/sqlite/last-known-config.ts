@@ -28,7 +28,7 @@ export class LastKnownConfig {
     });
   }
 
-  /** The revision that the copy has. Undefined: there is no copy. */
+  /** The revision that the copy has. Undefined if there is no copy. */
   revision(name: "keys" | "config"): number | undefined {
     return this.#db
       .query<{ value: number }, [string]>("SELECT value FROM revisions WHERE name = ?1")

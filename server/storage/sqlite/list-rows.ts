@@ -32,7 +32,7 @@ export const rowsPerClockRead = 256;
 /** A row that is examined. */
 interface Candidate {
   readonly at: number;
-  /** Null: the row does not match. */
+  /** Null if the row does not match. */
   readonly requestId: string | null;
 }
 

@@ -1,12 +1,13 @@
 /**
- * A lock that one process can hold. It is the lock of a SQLite file, which the operating system releases when the process
+ * A lock that one process can hold. It is the lock of a SQLite file, which the operating system releases when the
+ * process
  * ends, also after kill -9; the file that stays behind is no lock.
  */
 import { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";
 
-/** Undefined: another process has the lock. Throws if the file cannot be created. */
+/** Undefined if another process has the lock. Throws if the file cannot be created. */
 export function lockFile(path: string): Disposable | undefined {
   const database = new Database(path, { create: true });
   if (!isLocked(database, path)) {

@@ -59,7 +59,7 @@ export const databricks: Vendor = {
         .regex(/^[\x21-\x39\x3b-\x7e]+$/, "must not contain spaces or colons")
         .optional()
         .describe(
-          "The client id of a service principal, whose secret is apiKey. Absent: apiKey is a token.",
+          "The client id of a service principal, whose secret is apiKey. If absent, apiKey is a token.",
         ),
     },
   },

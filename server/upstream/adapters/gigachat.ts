@@ -1,4 +1,6 @@
-/** GigaChat of Sber: an authorization key that is exchanged for a token, and OpenAI's embeddings without a total usage. */
+/**
+ * GigaChat of Sber: an authorization key that is exchanged for a token, and OpenAI's embeddings without a total usage.
+ */
 import { z } from "zod";
 import type { EmbeddingsAdapter, UpstreamRequest, Vendor } from "../adapter.ts";
 import type { EmbeddingCapabilities, EmbeddingsResponse, Upstream } from "../contract.ts";
@@ -73,12 +75,12 @@ export const gigachat: Vendor = {
         .string()
         .regex(/^[A-Z_]{1,100}$/, "must be a scope, such as GIGACHAT_API_CORP")
         .optional()
-        .describe("The scope of the account. Absent: GIGACHAT_API_PERS."),
+        .describe("The scope of the account. The default is GIGACHAT_API_PERS."),
       authUrl: z
         .url({ protocol: /^https?$/ })
         .max(2000)
         .optional()
-        .describe("The address of the token service. Absent: that of Sber."),
+        .describe("The address of the token service. The default is that of Sber."),
     },
   },
   adapter: {

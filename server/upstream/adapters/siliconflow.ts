@@ -17,7 +17,7 @@ const lengths = (max: number): { readonly dimensions: readonly number[] } => ({
 });
 
 interface Family {
-  /** The default size, because most models require one. Absent: it takes none. */
+  /** The default size, because most models require one. If absent, it takes none. */
   readonly size?: string;
   /** It has a field for the number of images. */
   readonly batch?: true;

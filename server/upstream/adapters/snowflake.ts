@@ -70,7 +70,7 @@ export const snowflake: Vendor = {
       tokenType: z
         .enum(tokenTypes)
         .optional()
-        .describe("The type of the token in apiKey. Absent: PROGRAMMATIC_ACCESS_TOKEN."),
+        .describe("The type of the token in apiKey. The default is PROGRAMMATIC_ACCESS_TOKEN."),
     },
   },
   adapter: {

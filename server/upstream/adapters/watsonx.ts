@@ -85,7 +85,7 @@ export const watsonx: Vendor = {
         .url({ protocol: /^https?$/ })
         .max(2000)
         .optional()
-        .describe("The address of the token service. Absent: that of IBM Cloud."),
+        .describe("The address of the token service. The default is that of IBM Cloud."),
     },
   },
   adapter: {

@@ -11,14 +11,14 @@ export interface KnownEmbedding {
   readonly at?: Readonly<Record<string, readonly string[]>>;
   /** The length of a vector if a request has no `dimensions`. */
   readonly dimensions: number;
-  /** Matryoshka: prefixes of any length from `min`, or of these lengths, are valid vectors. Absent: none are. */
+  /** Matryoshka: prefixes of any length from `min`, or of these lengths, are valid vectors. If absent, none are. */
   readonly matryoshka?: readonly number[] | { readonly min: number };
   /** Maximum tokens of one input. */
   readonly maxTokens: number;
   readonly tokenizer?: TokenizerName;
   /** US dollars for a million input tokens, by kind of upstream. Where and when each was read: price-sources.ts. */
   readonly price?: Readonly<Record<string, number>>;
-  /** The same for images, in US dollars. Absent: the model reads texts only, or the price is not known. */
+  /** The same for images, in US dollars. If absent, the model reads texts only, or the price is not known. */
   readonly imagePrice?: Readonly<Record<string, ImageInputPrice>>;
   /** The source of these facts, and its date: `unproven` or `confirmed` if the page itself has no date. */
   readonly source: string;

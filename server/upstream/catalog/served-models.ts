@@ -269,7 +269,8 @@ const imageNames =
   /(^|[-_/.])(dall-e|gpt-image|imagen|flux|stable-(diffusion|image)|sdxl|sd3|[a-z-]*image|kolors|cogview|seedream|ideogram|recraft)/i;
 
 /**
- * Guesses the kind of a model in an upstream's list, from the catalog and from its name. Undefined: neither the catalog
+ * Guesses the kind of a model in an upstream's list, from the catalog and from its name. Undefined if neither the
+ * catalog
  * nor the name tells. Most models of large vendors are language models.
  */
 export function guessModelKind(model: string, upstreamKind: string): ModelKind | undefined {

@@ -15,7 +15,7 @@ export interface ConnectionStepsOptions {
   readonly timeoutMs: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Certificate authorities to trust. Absent: those of the runtime. */
+  /** Certificate authorities to trust. The default is those of the runtime. */
   readonly tls?: TlsTrust | undefined;
 }
 

@@ -10,13 +10,13 @@ export interface FreeRequest {
   readonly request: UpstreamRequest;
   /** The request asks for a list of models, which not every server has. */
   readonly isList: boolean;
-  /** The ids of models in the response. Undefined: the response lists none. */
+  /** The ids of models in the response. Undefined if the response lists none. */
   readonly modelIds: (body: unknown) => readonly unknown[] | undefined;
 }
 
 const [maxModels, maxIdLength] = [2000, 200];
 
-/** Undefined: the upstream runs inside the gateway. */
+/** Undefined if the upstream runs inside the gateway. */
 export function freeRequest(upstream: Upstream): FreeRequest | undefined {
   const adapter = adapters.get(upstream.kind);
   if (!adapter) return undefined;

@@ -26,7 +26,7 @@ export interface TestConnectionOptions extends ConnectionStepsOptions {
   readonly credentials: CredentialCache;
   /** Requests go through a proxy of the environment, so the gateway makes no connection of its own. */
   readonly isProxied: (url: URL) => boolean;
-  /** Sends one request that may be billed, and rejects if it fails. Absent: not permitted. */
+  /** Sends one request that may be billed, and rejects if it fails. If absent, not permitted. */
   readonly paidRequest?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 }
 

@@ -25,7 +25,7 @@ const schema = z
       64,
       /^[\w+=,.@-]+$/,
       "must have only letters, digits and + = , . @ - _",
-    ).describe("The name of the role's session in CloudTrail. Absent: vexel."),
+    ).describe("The name of the role's session in CloudTrail. The default is vexel."),
   })
   .superRefine(requireMembers({ profile: ["profile"], "access-key": ["roleArn"] }));
 

@@ -3,7 +3,7 @@ import type { AwsKeys, Credential } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { AwsAuth } from "./aws-auth.ts";
 
-/** Undefined: the upstream has a static key. */
+/** Undefined if the upstream has a static key. */
 export function awsCredential({ options, apiKey }: Upstream): Credential<AwsKeys> | undefined {
   const {
     auth,

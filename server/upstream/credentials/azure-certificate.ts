@@ -8,7 +8,7 @@ export interface Certificate {
   readonly thumbprint: string;
 }
 
-/** Undefined: the text has no certificate, or no RSA key that belongs to it. */
+/** Undefined if the text has no certificate, or no RSA key that belongs to it. */
 export function readCertificate(text: string): Certificate | undefined {
   const blocks = [...text.matchAll(/-----BEGIN ([A-Z ]+)-----([^-]+)-----END \1-----/g)];
   const pem = (ending: string): string | undefined => {

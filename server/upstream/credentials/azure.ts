@@ -8,7 +8,7 @@ import { managedIdentityToken } from "./azure-managed-identity.ts";
 import { readCredentialFile } from "./credential-file.ts";
 import { refused } from "./request-credential.ts";
 
-/** Undefined: the upstream has a static API key. */
+/** Undefined if the upstream has a static API key. */
 export function azureCredential({ options }: Upstream): Credential<string> | undefined {
   const { auth }: { auth?: AzureAuth } = options;
   switch (auth?.type) {

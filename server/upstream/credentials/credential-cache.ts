@@ -21,7 +21,7 @@ import { unavailable } from "./request-credential.ts";
 
 interface CredentialCacheOptions {
   readonly send: SendUpstreamRequest;
-  /** Absent: `send`. A connection test guards `send` against metadata services. */
+  /** The default is `send`. A connection test guards `send` against metadata services. */
   readonly sendToMetadata?: SendUpstreamRequest;
   /** Unix milliseconds. */
   readonly now: () => number;

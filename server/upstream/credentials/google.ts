@@ -39,7 +39,7 @@ interface GoogleOptions {
   readonly project?: string;
 }
 
-/** Undefined: `apiKey` is a token or a key of its own. */
+/** Undefined if `apiKey` is a token or a key of its own. */
 export function googleCredential(upstream: Upstream): Credential<string> | undefined {
   const { auth, serviceAccount, project }: GoogleOptions = upstream.options;
   if (upstream.apiKey !== undefined) return undefined;
@@ -61,7 +61,7 @@ async function fetchToken(
   return headers ? { ...issued, headers } : issued;
 }
 
-/** Undefined: there is none. */
+/** Undefined if there is none. */
 function defaultFile(env: Environment): string | undefined {
   const { GOOGLE_APPLICATION_CREDENTIALS: named, CLOUDSDK_CONFIG: folder } = env;
   if (named) return named;

@@ -15,7 +15,7 @@ interface PublicGuardOptions {
   readonly trusted: readonly string[];
 }
 
-/** Why the gateway does not connect to the URL. Undefined: it does. */
+/** Why the gateway does not connect to the URL. Undefined if it does. */
 export async function checkPublicUrl(
   url: URL,
   trusted: readonly string[],

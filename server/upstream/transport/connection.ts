@@ -13,7 +13,7 @@ export interface Address {
   /** A name, or an IP address. */
   readonly hostname: string;
   readonly port: number;
-  /** Encrypted with TLS. Absent: plain. */
+  /** Encrypted with TLS. The default is plain. */
   readonly tls?: TlsTrust;
 }
 
@@ -26,7 +26,7 @@ export const urlAddress = ({ protocol, hostname, port }: URL): Address => ({
 export interface TlsTrust {
   /** Certificate authorities to trust instead of the runtime's and those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string | undefined;
-  /** The name that the certificate must be valid for. Absent: the hostname. */
+  /** The name that the certificate must be valid for. The default is the hostname. */
   readonly serverName?: string | undefined;
 }
 

@@ -34,7 +34,7 @@ export const responseTooLargeError = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is larger than ${max} bytes.`);
 
 export interface FailedRequest {
-  /** The URL of the request. Absent: the connection was made, and its response broke. */
+  /** The URL of the request. If absent, the connection was made, and its response broke. */
   readonly url?: string;
   /** The most bytes of the response. */
   readonly maxBytes?: number;

@@ -31,7 +31,7 @@ const platforms: Readonly<Record<string, { flags: number; libraries: readonly st
   darwin: { flags: 0x02 | 0x80, libraries: ["libSystem.B.dylib"] },
 };
 
-/** Null: no C library can be called here. */
+/** Null if no C library can be called here. */
 let peek: Peek | null | undefined;
 
 /** Bun's types leave out the descriptor. */

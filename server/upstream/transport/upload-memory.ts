@@ -1,5 +1,6 @@
 /**
- * Holds request bodies of a few megabytes in memory, such as JSON with images: one buffer is sent with a fraction of the
+ * Holds request bodies of a few megabytes in memory, such as JSON with images: one buffer is sent with a fraction of
+ * the
  * CPU time of a stream. Larger ones, and those for which the memory is used up, are streamed. A form whose files are in
  * memory is so already.
  */
@@ -22,7 +23,7 @@ const maxBytes = 32 * 1024 * 1024;
 export class UploadMemory {
   #freeBytes = maxBytes;
 
-  /** Undefined: the body is not read into memory. */
+  /** Undefined if the body is not read into memory. */
   read(body: UpstreamRequest["body"]): Promise<Required<BodyInMemory>> | undefined {
     if (typeof body !== "object" || isBodyInMemory(body)) return undefined;
     if (body.length > Math.min(maxBodyBytes, this.#freeBytes)) return undefined;

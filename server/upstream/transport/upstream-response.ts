@@ -19,7 +19,7 @@ import { responseTooLargeError, toTransportError } from "./transport-error.ts";
 interface BoundedOptions {
   readonly status: number;
   readonly headers: UpstreamResponse["headers"];
-  /** Absent: not known. */
+  /** Absent if not known. */
   readonly mayReportExhaustedLimit?: boolean;
   /** The decompressed body, in chunks as they arrive. */
   readonly chunks: () => AsyncIterable<Uint8Array>;

@@ -27,7 +27,7 @@ export interface EmbedSpec {
 
 export interface MinilmSpec {
   readonly kind: "minilm";
-  /** Absent: the directory of the installed package. */
+  /** The default is the directory of the installed package. */
   readonly path?: string;
 }
 

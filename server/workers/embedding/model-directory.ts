@@ -8,7 +8,7 @@ export interface ModelDirectory {
   readonly tokenizer: string;
   /** Of tokenizer_config.json. */
   readonly tokenizerConfig: object;
-  /** Absent: mean, or none where the model has a sentence output. */
+  /** The default is mean, or none where the model has a sentence output. */
   readonly pooling?: "mean" | "cls";
   readonly normalize: boolean;
   readonly lowercase: boolean;

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FailureReason } from "./messages.ts";
 
-/** The client's parameter that holds the image. Absent: an upstream sent it. */
+/** The client's parameter that holds the image. If absent, an upstream sent it. */
 export type Field = string | undefined;
 
 export function toImageError(reason: FailureReason, problem: string, field: Field): GatewayError {

@@ -25,7 +25,7 @@ import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
  * upstream. `key`: the API key that a job runs for. Keys take turns.
  */
 export interface ImageWorker {
-  /** Decodes the whole image. `field`: the client's name of the parameter. Absent: the field of the upload. */
+  /** Decodes the whole image. `field`: the client's name of the parameter. The default is the field of the upload. */
   inspect(
     image: WorkerInput,
     signal: AbortSignal,

@@ -23,7 +23,7 @@ export interface ImageInspection {
 
 export interface ImageConversion {
   readonly format: ImageFormat;
-  /** 0 to 100, for jpeg, webp and avif. Absent: as lossless as the format allows. */
+  /** 0 to 100, for jpeg, webp and avif. If absent, as lossless as the format allows. */
   readonly quality?: number;
   /** Flattened onto white. */
   readonly flatten?: boolean;
@@ -52,7 +52,7 @@ export interface ImageWorkerSpec {
 export interface ImageWorkerRequest {
   readonly image: SentImage;
   readonly task: ImageTask;
-  /** The file for a large result. Absent: the result is sent as bytes. */
+  /** The file for a large result. If absent, the result is sent as bytes. */
   readonly into?: string;
 }
 

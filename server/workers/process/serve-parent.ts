@@ -6,7 +6,7 @@ import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./proto
 interface LoadedWorker<JobRequest> {
   readonly metadata: WorkerMetadata;
   handle(id: number, request: JobRequest): void;
-  /** Absent: a request that was started runs to its end. */
+  /** If absent, a request that was started runs to its end. */
   cancel?(id: number): void;
 }
 

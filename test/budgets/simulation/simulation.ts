@@ -170,7 +170,7 @@ export class Process {
   readonly folder: Folder;
   isDead = false;
   readonly died = Promise.withResolvers<undefined>();
-  /** Undefined: there is no Redis. */
+  /** Undefined if there is no Redis. */
   readonly limiter: SharedLimiter | undefined;
   readonly spend: Spend;
   readonly budgets: ReturnType<typeof createBudgets>;
@@ -362,7 +362,7 @@ export class Process {
     return limiter;
   }
 
-  /** Undefined: it was refused. */
+  /** Undefined if it was refused. */
   async send(
     owners: readonly BudgetedOwner[],
     estimate: { readonly nanos: number; readonly mostNanos: number },

@@ -32,7 +32,7 @@ interface Form {
   readonly sizes?: readonly string[];
   readonly most?: number;
   readonly source?: "image_urls" | "reference_image_urls";
-  /** Values of `resolution`. Absent: it has no such field. */
+  /** Values of `resolution`. If absent, it has no such field. */
   readonly resolutions?: readonly string[];
 }
 

@@ -34,9 +34,9 @@ export interface Surface {
   readonly imageConfig: readonly string[];
   readonly shapes: readonly string[];
   readonly maxImages: number;
-  /** Values of `imageSize`. Absent: the model refuses the member. */
+  /** Values of `imageSize`. If absent, the model refuses the member. */
   readonly sizes?: readonly string[];
-  /** Values of `thinkingLevel`, each with the `complexity` that it means. Absent: the model refuses the member. */
+  /** Values of `thinkingLevel`, each with the `complexity` that it means. If absent, the model refuses the member. */
   readonly levels?: Readonly<Record<string, string>>;
   /** The file format without a requested one. */
   readonly kind: "png" | "jpeg";

@@ -28,7 +28,7 @@ interface Form {
   readonly fields: readonly string[];
   readonly formats?: readonly string[];
   readonly shapes?: readonly string[];
-  /** The field for the number of images. Absent: one image, and its output is not a list. */
+  /** The field for the number of images. The default is one image, and its output is not a list. */
   readonly count?: readonly [string, number];
   readonly source?: readonly [string, "list" | "one"];
   check?(fields: Fields): void;

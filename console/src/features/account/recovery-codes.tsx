@@ -5,7 +5,7 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
 interface RecoveryCodesProps {
-  /** Undefined: the dialog is closed. */
+  /** Undefined if the dialog is closed. */
   readonly codes: readonly string[] | undefined;
   readonly onClose: () => void;
 }

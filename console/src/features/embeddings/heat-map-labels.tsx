@@ -9,7 +9,7 @@ const maxRoom = 32;
 
 interface LabelsProps {
   readonly entries: readonly Entry[];
-  /** Undefined: the size of the heat map is not known yet. */
+  /** Undefined if the size of the heat map is not known yet. */
   readonly viewport: Viewport | undefined;
   /** Of each side of the heat map, in CSS pixels. */
   readonly length: number;

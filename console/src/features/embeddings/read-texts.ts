@@ -51,7 +51,7 @@ const textColumns: readonly string[] = [
 ];
 const otherColumns: readonly string[] = ["id", "key", "index", "name", "label", "category", "url"];
 
-/** The text of a file in UTF-8. Undefined: the file is not text, such as a PDF. */
+/** The text of a file in UTF-8. Undefined if the file is not text, such as a PDF. */
 export function decodeText(bytes: ArrayBuffer): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

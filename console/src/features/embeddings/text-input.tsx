@@ -13,14 +13,14 @@ import { decodeText, maxTexts, type ReadTexts, readTexts, UnreadableLine } from 
 interface TextInputProps {
   readonly source: TextSource;
   readonly onChange: (source: TextSource) => void;
-  /** Called with dropped and pasted images. Undefined: no chosen model reads images. */
+  /** Called with dropped and pasted images. Undefined if no chosen model reads images. */
   readonly onImages: ((files: readonly File[]) => void) | undefined;
 }
 
 export interface TextSource {
   /** One text per line. */
   readonly content: string;
-  /** The file that the texts are from. Absent: they were typed, pasted or changed. */
+  /** The file that the texts are from. If absent, they were typed, pasted or changed. */
   readonly file?: { readonly name: string; readonly text: string; readonly read: ReadTexts };
 }
 

@@ -31,7 +31,7 @@ type Report = (share: number) => void;
 
 /** Normalized, in the order of the entries. */
 const vectors: Float32Array[] = [];
-/** Of all pairs. Undefined: not computed yet. */
+/** Of all pairs. Undefined if not computed yet. */
 let matrix: Float32Array | undefined;
 function similarities(): Float32Array {
   matrix ??= similarityMatrix(vectors);

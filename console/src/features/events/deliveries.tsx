@@ -13,7 +13,7 @@ const tones: Readonly<Record<Delivery["state"], Tone>> = {
 
 interface DeliveriesProps {
   readonly deliveries: readonly Delivery[];
-  /** Absent: the user may not deliver again. */
+  /** If absent, the user may not deliver again. */
   readonly onRedeliver: ((webhook: string) => void) | undefined;
 }
 

@@ -4,7 +4,7 @@ export type JobEndpoint = "/v1/embeddings" | "/v1/images/generations";
 
 /**
  * A file of lines becomes one request per line that is not empty. A file whose first line is a request of the Batch API
- * stays as it is. Undefined: the file has no line.
+ * stays as it is. Undefined if the file has no line.
  */
 export async function batchFile(
   file: Blob,

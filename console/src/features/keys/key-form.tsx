@@ -42,7 +42,7 @@ const valuesOf = (key: ApiKey) => ({
 });
 
 interface KeyFormProps<Saved> {
-  /** Undefined: a new key. */
+  /** The default is a new key. */
   readonly apiKey: ApiKey | undefined;
   readonly onSaved: (saved: Saved) => unknown;
 }

@@ -11,7 +11,7 @@ import { baseUrl, sampleRequest } from "../models/sample-request.ts";
 import { KeyTest } from "./key-test.tsx";
 
 interface NewKeyProps {
-  /** Undefined: the dialog is closed. */
+  /** Undefined if the dialog is closed. */
   readonly created: CreatedApiKey | undefined;
   readonly onClose: () => void;
 }

@@ -28,7 +28,7 @@ interface ValueFieldProps<Value extends string> {
   readonly hint?: string;
   readonly values: readonly Value[];
   readonly textOf: (value: Value) => string;
-  /** The value of an absent member. Absent: a setting of the gateway. */
+  /** The value of an absent member. The default is a setting of the gateway. */
   readonly absent?: Value;
 }
 

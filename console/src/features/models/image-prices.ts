@@ -1,6 +1,6 @@
 /** Prices of images by quality and size, as lines of text: `high 1024x1024 = 0.17`. */
 
-/** Undefined: a line is not a price. */
+/** Undefined if a line is not a price. */
 export function parseImagePrices(text: string): Record<string, number> | undefined {
   const lines = text
     .split("\n")

@@ -74,7 +74,7 @@ function targetOfKind(
   };
 }
 
-/** Undefined: no price is left. */
+/** Undefined if no price is left. */
 function pricesOf(kind: ModelKind, own: unknown): unknown {
   const entries = Object.entries(own as object)
     .filter(([name, value]) => value !== undefined && priceKeys[kind].includes(name))

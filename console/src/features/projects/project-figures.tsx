@@ -12,7 +12,7 @@ import { UsedBar } from "../budgets/used-bar.tsx";
 import { usageQuery } from "../usage/use-usage.ts";
 
 interface Figures {
-  /** US dollars in the last 30 days. Null: not loaded. */
+  /** US dollars in the last 30 days. Null if not loaded. */
   readonly spend: number | null;
   readonly errorRate: number | null;
   /** The one that is used up most. */

@@ -18,15 +18,15 @@ import { Select } from "../../ui/select.tsx";
 interface PaidModel {
   /** The upstream's name of it. */
   readonly model: string;
-  /** Undefined: the gateway guesses it by the name. */
+  /** Undefined if the gateway guesses it by the name. */
   readonly modelKind?: ModelKind;
 }
 
 interface ConnectionTestPanelProps {
   readonly path: string;
-  /** The body of the request. Absent: an empty one. */
+  /** The body of the request. The default is an empty one. */
   readonly body?: () => object;
-  /** The model for a test that may cost. Undefined: the user names one. */
+  /** The model for a test that may cost. Undefined if the user names one. */
   readonly paidModel?: PaidModel | undefined;
   readonly onResult?: (test: ConnectionTest) => void;
 }

@@ -12,7 +12,7 @@ export const upstreamTargets = (
       .map((target) => [`${target.model} ${target.surface ?? ""}`, target]),
   );
 
-/** A model that the upstream serves, by the upstream's name of it. Undefined: none. */
+/** A model that the upstream serves, by the upstream's name of it. */
 export function servedModel(
   upstream: string,
   models: readonly Pick<ShownModel, "kind" | "targets">[],

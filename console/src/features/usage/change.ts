@@ -17,7 +17,7 @@ export function changeOfRate(now: number | null, before: number | null): Change 
   return { text, isUp: points > 0, isSame: text === "0.0" };
 }
 
-/** Undefined: one of the two is unknown, or there was nothing before. */
+/** Undefined if one of the two is unknown, or there was nothing before. */
 export function changeOf(now: number | null, before: number | null): Change | undefined {
   if (now === null || before === null || before === 0) return undefined;
   const share = now / before - 1;

@@ -16,7 +16,7 @@ const filterOf = {
   end_user: "end_user",
 } as const;
 
-/** Undefined: the group is not one value, such as all others, or requests without a project. */
+/** Undefined if the group is not one value, such as all others, or requests without a project. */
 export function groupFilters(group: UsageRow["group"]): RequestsSearch | undefined {
   const filters: Record<string, string> = {};
   for (const [name, value] of Object.entries(group)) {

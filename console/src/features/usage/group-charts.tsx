@@ -1,5 +1,6 @@
 /**
- * Usage over time by group, stacked unless groups overlap, and the latency of all groups. The cursor is the same in all charts, and each says
+ * Usage over time by group, stacked unless groups overlap, and the latency of all groups. The cursor is the same in
+ * all charts, and each says
  * its value there.
  */
 import { useMemo, useState } from "react";
@@ -51,12 +52,12 @@ interface GroupChartsProps {
   readonly series: readonly UsageSeries[];
   /** A request may be in several groups. */
   readonly areOverlapping: boolean;
-  /** The usage of all groups, by period. Undefined: no request. */
+  /** The usage of all groups, by period. Undefined if there is no request. */
   readonly rows: readonly (UsageRow | undefined)[];
   /** Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly time: TimeText;
-  /** Undefined: that of the browser. */
+  /** The default is that of the browser. */
   readonly timeZone: string | undefined;
   readonly onPick: (at: number, series: UsageSeries | undefined) => void;
   readonly onZoom: (from: number, to: number) => void;

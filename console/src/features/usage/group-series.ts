@@ -11,7 +11,7 @@ export interface UsageSeries {
   readonly id: string;
   readonly label: string;
   readonly color: string;
-  /** By period. Undefined: no request. */
+  /** By period. Undefined if there is no request. */
   readonly rows: readonly (UsageRow | undefined)[];
   readonly group: UsageRow["group"];
 }
@@ -78,7 +78,7 @@ export function groupSeries(
     });
 }
 
-/** A row for each period. Undefined: no request. */
+/** A row for each period. Undefined if there is no request. */
 export function byPeriod(
   rows: readonly UsageRow[],
   periods: readonly number[],

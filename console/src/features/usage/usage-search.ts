@@ -6,16 +6,16 @@ export const usageFilterNames = ["model", "key", "project", "target", "tag", "en
 export type UsageFilterName = (typeof usageFilterNames)[number];
 
 export interface UsageSearch extends Readonly<Partial<Record<UsageFilterName, string>>> {
-  /** Absent: 7 days, or `from` and `to`. */
+  /** The default is 7 days, or `from` and `to`. */
   readonly range?: Range;
   /** ISO 8601. A range of the user's own has both. */
   readonly from?: string;
   readonly to?: string;
-  /** Absent: by model. */
+  /** If absent, by model. */
   readonly group?: UsageDimension;
   /** The second dimension. */
   readonly split?: UsageDimension;
-  /** Absent: the time zone of the browser. */
+  /** The default is the time zone of the browser. */
   readonly zone?: "utc";
   /** With the requests of the gateway itself. */
   readonly internal?: "true";

@@ -16,9 +16,9 @@ import type { UsageFilterName } from "./usage-search.ts";
 interface UsageTableProps {
   readonly rows: readonly UsageRow[];
   readonly dimensions: readonly UsageDimension[];
-  /** Of all requests: those with several tags are in several rows. Undefined: it is loaded. */
+  /** Of all requests: those with several tags are in several rows. Undefined if it is loaded. */
   readonly totalCost: number | undefined;
-  /** The color of a group in the charts. Undefined: it is one of the others. */
+  /** The color of a group in the charts. Undefined if it is one of the others. */
   readonly colorOf: (id: string) => string | undefined;
   readonly requestsOf: (group: UsageRow["group"]) => RequestsSearch;
   readonly onFilter: (filters: Readonly<Partial<Record<UsageFilterName, string>>>) => void;

@@ -19,7 +19,7 @@ interface Figure {
 
 interface UsageTotalsProps {
   readonly totals: UsageSums | undefined;
-  /** Undefined: it is not known yet. */
+  /** Undefined if it is not known yet. */
   readonly previous: UsageSums | undefined;
   /** The time before, in words. */
   readonly previousTime: string;

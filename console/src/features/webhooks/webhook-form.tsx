@@ -25,7 +25,7 @@ const changedWebhook = newWebhook.partial({ url: true });
 
 interface WebhookFormProps {
   readonly webhook: WebhookEntity | undefined;
-  /** Of a new webhook. Absent: all events. */
+  /** Of a new webhook. The default is all events. */
   readonly events?: readonly string[];
   readonly format?: Format;
   readonly onSaved: () => unknown;

@@ -184,7 +184,7 @@ export function overlayScene(options: SceneOptions): Scene {
 export const paletteOf = (options: SceneOptions): Palette => prepareScene(options).stage.palette;
 
 interface SceneSvgOptions {
-  /** Absent: all layers of the scene. */
+  /** The default is all layers of the scene. */
   readonly layers?: readonly Layer[];
   /** SVG elements before the layers. */
   readonly head?: string;

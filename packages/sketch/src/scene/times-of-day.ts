@@ -15,7 +15,7 @@ type SkyColors = readonly [
 export interface TimeLighting {
   readonly light: Color;
   readonly variants: readonly [SkyColors, ...SkyColors[]];
-  /** Absent: a mix of the upper sky colors. */
+  /** The default is a mix of the upper sky colors. */
   readonly ambient?: Color;
   /** The share of the middle sky color in the haze: with a low sun, distant land is in shade. */
   readonly backlit: number;

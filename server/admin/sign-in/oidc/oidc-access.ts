@@ -13,9 +13,9 @@ export interface OidcAccess {
   readonly email: string;
   /** The issuer itself says that the person owns the address. */
   readonly isVerified: boolean;
-  /** Undefined: no value of the claim has a role. */
+  /** Undefined if no value of the claim has a role. */
   readonly mappedRole: Role | undefined;
-  /** Null: all projects. */
+  /** Null for all projects. */
   readonly mappedProjects: readonly string[] | null;
 }
 

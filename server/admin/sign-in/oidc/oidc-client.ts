@@ -20,7 +20,7 @@ export interface PendingSignIn {
   readonly nonce: string;
   /** PKCE. */
   readonly codeVerifier: string;
-  /** Absent: the browser returns to the console. */
+  /** The default is the browser returns to the console. */
   readonly purpose?: SignInPurpose | undefined;
 }
 
@@ -45,7 +45,7 @@ export class OidcClient {
     this.#settings = settings;
   }
 
-  /** Why the issuer cannot be used. Undefined: it responds. */
+  /** Why the issuer cannot be used. Undefined if it responds. */
   async problem(): Promise<string | undefined> {
     try {
       await this.#connect();
@@ -93,7 +93,7 @@ export class OidcClient {
     return { subject: `${identity.iss} ${identity.sub}`, claims: joinClaims(identity, userInfo) };
   }
 
-  /** The URL at which the browser ends the session at the issuer. Undefined: the issuer has no such URL. */
+  /** The URL at which the browser ends the session at the issuer. Undefined if the issuer has no such URL. */
   async signOutUrl(returnTo: string): Promise<string | undefined> {
     const { library, config } = await this.#connect();
     if (!config.serverMetadata().end_session_endpoint) return undefined;

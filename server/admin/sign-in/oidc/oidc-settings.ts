@@ -25,12 +25,12 @@ type OidcVariables = Readonly<
 export interface OidcSettings {
   readonly issuer: URL;
   readonly clientId: string;
-  /** Undefined: a public client, which is protected by PKCE only. */
+  /** Undefined for a public client, which is protected by PKCE only. */
   readonly clientSecret: string | undefined;
   /** Of the button on the sign-in page. */
   readonly name: string;
   readonly scopes: string;
-  /** In lower case. Null: every domain. */
+  /** In lower case. Null for every domain. */
   readonly domains: ReadonlySet<string> | null;
   readonly trustEmail: boolean;
   /** The claim with the groups or roles of a user. */
@@ -39,7 +39,7 @@ export interface OidcSettings {
   readonly required: readonly string[];
   /** Role by value of the claim. */
   readonly roles: ReadonlyMap<string, Role>;
-  /** The role of users without a mapped role. Null: they are refused. */
+  /** The role of users without a mapped role. Null if they are refused. */
   readonly defaultRole: Role | null;
   /** Projects by value of the claim. `*`: all projects. */
   readonly projects: ReadonlyMap<string, readonly string[]>;
@@ -47,7 +47,7 @@ export interface OidcSettings {
 
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** The first mistake in the settings, for the operator. Undefined: there is none, or OpenID Connect is off. */
+/** The first mistake in the settings, for the operator. Undefined if there is none, or OpenID Connect is off. */
 export function oidcProblem(variables: OidcVariables): string | undefined {
   const { VEXEL_OIDC_ISSUER: issuer } = variables;
   if (issuer === "") return undefined;
@@ -74,7 +74,7 @@ export function oidcProblem(variables: OidcVariables): string | undefined {
   );
 }
 
-/** Undefined: OpenID Connect is off. */
+/** Undefined if OpenID Connect is off. */
 export function readOidcSettings(variables: OidcVariables): OidcSettings | undefined {
   if (variables.VEXEL_OIDC_ISSUER === "") return undefined;
   const domains = commaList(variables.VEXEL_OIDC_DOMAINS).map((domain) => domain.toLowerCase());

@@ -93,7 +93,7 @@ export const ledgerTables: readonly string[] = [
     PRIMARY KEY (request_id, at)
   ) PARTITION BY RANGE (at)`,
   "CREATE INDEX ledger_by_batch ON vexel.ledger (batch)",
-  // `requests`: the rows that were counted for the hour at its last export. Null: it was not exported.
+  // `requests`: the rows that were counted for the hour at its last export. Null if it was not exported.
   `CREATE TABLE vexel.ledger_exports (
     hour          BIGINT PRIMARY KEY,
     requests      BIGINT,
@@ -114,8 +114,10 @@ export const ledgerTables: readonly string[] = [
     nanos   BIGINT NOT NULL,
     PRIMARY KEY (scope, id, period)
   ) ${forUpdates}`,
-  // With these indexes, replicas read the sums of the current periods without those of all other days, and without those
-  // of end users and tags, of which there may be millions. The period of a sum never changes, so the indexes do not slow
+  // With these indexes, replicas read the sums of the current periods without those of all other days, and without
+  // those
+  // of end users and tags, of which there may be millions. The period of a sum never changes, so the indexes do not
+  // slow
   // down the updates of sums.
   `CREATE INDEX spent_by_day ON vexel.spent (period)
     WHERE scope IN ('key', 'project') AND period LIKE '____-__-__'`,

@@ -22,7 +22,7 @@ export const dashscopeErrorReader = nativeErrorReader({
   },
 });
 
-/** A failed job has no HTTP status. Undefined: the failure is an error of the upstream itself. */
+/** A failed job has no HTTP status. Undefined if the failure is an error of the upstream itself. */
 export function meaningOfJob(code: string): ErrorMeaning | undefined {
   if (/^Model\.?NotExist$/i.test(code)) return "no such model";
   if (code === "InvalidApiKey") return "wrong key";

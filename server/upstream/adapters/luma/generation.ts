@@ -12,7 +12,7 @@ export interface LumaApi {
   /** The path, below the base URL, that creates a generation. */
   readonly createPath: string;
   readonly done: (generation: unknown) => BufferedImageResponse;
-  /** Classifies the error of a failed generation. Undefined: an error of the upstream itself. */
+  /** Classifies the error of a failed generation. Undefined for an error of the upstream itself. */
   readonly meaningOf: (generation: unknown, message: string) => ErrorMeaning | undefined;
   /** A generation can be canceled. */
   readonly cancels?: true;

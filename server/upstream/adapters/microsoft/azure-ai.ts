@@ -66,7 +66,7 @@ export const azureAi: Vendor = {
         .min(1)
         .max(100)
         .optional()
-        .describe("The version of the embeddings API. Absent: 2024-05-01-preview."),
+        .describe("The version of the embeddings API. The default is 2024-05-01-preview."),
       base64: base64Option,
       auth: azureAuth,
     },

@@ -32,7 +32,9 @@ export const azure: Vendor = {
         .min(1)
         .max(100)
         .optional()
-        .describe("The version of the deployments API, such as 2024-10-21. Absent: the v1 API."),
+        .describe(
+          "The version of the deployments API, such as 2024-10-21. The default is the v1 API.",
+        ),
       base64: base64Option,
       auth: azureAuth,
     },

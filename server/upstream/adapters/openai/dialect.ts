@@ -15,7 +15,7 @@ import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
 export interface Dialect extends EmbeddingsDialect {
   readonly name: string;
-  /** Absent: the configuration must set it. */
+  /** If absent, the configuration must set it. */
   readonly baseUrl?: string;
   /** It works without an API key. */
   readonly open?: boolean;
@@ -29,7 +29,8 @@ export interface Dialect extends EmbeddingsDialect {
   readonly embeddings?: EmbeddingCapabilities;
   readonly models?: ModelExceptions;
   /**
-   * It applies `dimensions` to every model, even if truncated vectors are not valid, and does not normalize them. So the
+   * It applies `dimensions` to every model, even if truncated vectors are not valid, and does not normalize them. So
+   * the
    * gateway shortens the vectors of known models.
    */
   readonly cutsAnyModel?: true;

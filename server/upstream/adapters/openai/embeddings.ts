@@ -27,9 +27,9 @@ import { parseEmbeddingsResponse } from "./parse-embeddings-response.ts";
 export interface EmbeddingsDialect {
   /** `usage.cost` of a response is its cost in US dollars. */
   readonly reportsCost?: boolean;
-  /** The fields of a request with images, in place of `input`. Absent: no model reads images. */
+  /** The fields of a request with images, in place of `input`. If absent, no model reads images. */
   readonly writeImages?: (input: MixedInput, model: string) => ExtraFields;
-  /** The fields of a request with texts, in place of `input`. Undefined: `input`. */
+  /** The fields of a request with texts, in place of `input`. The default is `input`. */
   readonly writeTexts?: (texts: readonly string[], model: string) => ExtraFields | undefined;
   /** It truncates inputs that are too long for the model, and does not report it. */
   readonly truncatesSilently?: boolean;
@@ -37,7 +37,7 @@ export interface EmbeddingsDialect {
   readonly servesAnyName?: boolean;
   /** Its `usage` counts characters. */
   readonly countsCharacters?: boolean;
-  /** The path of requests with images. Absent: that of texts. */
+  /** The path of requests with images. The default is that of texts. */
   readonly imagePath?: "images/embeddings";
 }
 

@@ -42,7 +42,7 @@ function parseWithoutVectors(response: Buffer): VectorsJson | undefined {
   }
 }
 
-/** The vectors, and the text around them. Undefined: a vector is not plain base64, or the text is too long. */
+/** The vectors, and the text around them. Undefined if a vector is not plain base64, or the text is too long. */
 function cutOutVectors(
   response: Buffer,
 ): { readonly vectors: EncodedVector[]; readonly jsonText: string } | undefined {
@@ -81,7 +81,7 @@ function nextKey(response: Buffer, from: number): number {
  */
 const maxSurroundingBytes = 2 * 1024 * 1024;
 
-/** The offset of the string value after a key. Undefined: the value is neither a string nor a list. */
+/** The offset of the string value after a key. Undefined if the value is neither a string nor a list. */
 function openingQuote(response: Buffer, after: number): number | "numbers" | undefined {
   const at = skipSpace(response, after);
   if (response[at] !== colon) return undefined;

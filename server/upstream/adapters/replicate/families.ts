@@ -5,14 +5,15 @@ interface ReplicateFamily {
   readonly sizes: Sizes;
   /** Fields without which width and height are ignored. */
   readonly custom?: Readonly<Record<string, string>>;
-  /** `size`: as one text. Absent: as width and height. */
+  /** `size`: as one text. If absent, as width and height. */
   readonly sizeField?: "size";
-  /** The field for the number of images, and its maximum. Absent: one. */
+  /** The field for the number of images, and its maximum. The default is one. */
   readonly count?: readonly [field: string, max: number];
   /** Output formats, by OpenAI's names. */
   readonly formats?: readonly string[];
   /**
-   * The field for the input images of an edit, its form, and the maximum number of images. Absent: the model does not
+   * The field for the input images of an edit, its form, and the maximum number of images. If absent, the model does
+   * not
    * edit.
    */
   readonly source?: readonly [field: string, how: "list" | "one", max: number];

@@ -1,18 +1,20 @@
-/** The models behind Runway's text_to_image: runwayml 5.24.0, types/text_to_image_create_params.py, read on 2026-11-17. */
+/**
+ * The models behind Runway's text_to_image: runwayml 5.24.0, types/text_to_image_create_params.py, read on 2026-11-17.
+ */
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 
 interface RunwayModel {
-  /** `ratio` of a request without a size. Absent: the field is not required. */
+  /** `ratio` of a request without a size. If absent, the field is not required. */
   readonly ratio?: string;
   /**
    * The sizes of an edit without a size, which gets the nearest to the first image: those of the model whose
-   * resolution is of no higher class than its default. Absent: it chooses by itself.
+   * resolution is of no higher class than its default. If absent, it chooses by itself.
    */
   readonly editSizes?: readonly string[];
   readonly takes?: ImageCapabilities["takes"];
-  /** Maximum images per request. Absent: one. */
+  /** Maximum images per request. The default is one. */
   readonly count?: number;
-  /** Maximum input images of an edit. Absent: it does not edit. */
+  /** Maximum input images of an edit. If absent, it does not edit. */
   readonly references?: number;
   readonly editsOnly?: true;
   /** Fields of an edit besides the images. */

@@ -11,7 +11,7 @@ export interface Service {
   readonly path: string;
   /** The model, for services that serve several. */
   readonly model?: string;
-  /** The field of the prompt. Absent: it takes no prompt. */
+  /** The field of the prompt. If absent, it takes no prompt. */
   readonly prompt?: string;
   /** The fields of the images, in order. */
   readonly images?: readonly string[];

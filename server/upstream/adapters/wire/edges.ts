@@ -3,7 +3,7 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { GenerationQuery } from "../../contract.ts";
 import { parseSize, type Size } from "../../image-sizes.ts";
 
-/** Undefined: the model chooses the size. */
+/** Undefined if the model chooses the size. */
 export function edgesOf({ options: { size } }: GenerationQuery): Size | undefined {
   if (size === undefined || size === "auto") return undefined;
   const edges = parseSize(size);

@@ -21,7 +21,7 @@ export const isEventStream = ({ headers }: UpstreamResponse): boolean =>
   /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 
 interface ImageListOptions {
-  /** The name of the list. Absent: `data`. */
+  /** The name of the list. The default is `data`. */
   readonly list?: string;
   /** The vendor's filter withheld this image. */
   readonly isWithheld?: (entry: unknown) => boolean;

@@ -36,7 +36,7 @@ export async function* readImageStream(
 
 const notJson = "The upstream's stream contains an event that is not JSON.";
 
-/** The data of an event that may be cut off. Undefined: it is not a complete JSON object. */
+/** The data of an event that may be cut off. Undefined if it is not a complete JSON object. */
 function completeIn(data: DocumentReader): ExtraFields | undefined {
   try {
     return asObject(data.end(notJson));

@@ -54,7 +54,7 @@ export function extraFieldsOf(
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** The member `id` of each entry of the list `list`. Undefined: there is no such list. */
+/** The member `id` of each entry of the list `list`. Undefined if there is no such list. */
 export const membersOfList =
   (list: string, id: string) =>
   (body: unknown): readonly unknown[] | undefined => {

@@ -44,7 +44,7 @@ interface NativeErrorMapping {
   readonly redactMessage?: (text: string) => string;
   /** How long to wait, if no header has it. */
   readonly retryAfterMs?: (error: VendorError) => number | undefined;
-  /** Maps errors that `classify` does not know, for vendors with OpenAI's error format. Absent: mapped by status. */
+  /** Maps errors that `classify` does not know, for vendors with OpenAI's error format. If absent, mapped by status. */
   readonly fallback?: Adapter["readError"];
 }
 

@@ -12,5 +12,5 @@ const factors: ReadonlyMap<string, number> = new Map([
   ["voyage", 0.67],
 ]);
 
-/** Undefined: the vendor has no batches, or none that the gateway uses. */
+/** Undefined if the vendor has no batches, or none that the gateway uses. */
 export const batchPriceFactor = (kind: string): number | undefined => factors.get(kind);

@@ -7,7 +7,7 @@ export interface ListedPrice {
   /** The vendor's names for the model. */
   readonly model: RegExp;
   readonly price: Price;
-  /** Price of edits, if it differs; `unknown` if the list does not have it. Absent: the same. */
+  /** Price of edits, if it differs; `unknown` if the list does not have it. If absent, the same. */
   readonly edits?: Price | "unknown";
   /** Passthrough fields that change the price: with one of them in a request, the price is not known. */
   readonly unless?: readonly string[];

@@ -1,5 +1,6 @@
 /**
- * The cost of an embeddings request with images: vendors charge for text tokens, and for images by token, by image or by
+ * The cost of an embeddings request with images: vendors charge for text tokens, and for images by token, by image or
+ * by
  * pixel.
  */
 import type { EmbeddingsResponse, MixedInput, Target } from "../../contract.ts";
@@ -12,11 +13,11 @@ const million = 1_000_000;
 /** The tokens of a request: counted by the upstream, or estimated. */
 interface TokenCounts {
   readonly text: number;
-  /** Undefined: not known. */
+  /** Undefined if not known. */
   readonly image: number | undefined;
 }
 
-/** By the usage that the upstream reports. Undefined: a price or a count that applies is not known. */
+/** By the usage that the upstream reports. Undefined if a price or a count that applies is not known. */
 export function mixedCost(
   input: MixedInput,
   usage: EmbeddingsResponse["usage"],
@@ -40,7 +41,9 @@ export function mixedCost(
   return charged === undefined ? undefined : perImage + charged;
 }
 
-/** Undefined: a price that applies is not known. `counts`: the tokens of a text, and of an image with these pixels. */
+/**
+ * Undefined if a price that applies is not known. `counts`: the tokens of a text, and of an image with these pixels.
+ */
 export function estimateMixedCost(
   input: MixedInput,
   prices: Prices,

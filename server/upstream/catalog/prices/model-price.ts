@@ -85,7 +85,7 @@ export function withEmbeddingPrices(target: Target): Target {
   };
 }
 
-/** Undefined: the price has none of images. */
+/** Undefined if the price has none of images. */
 function imageInputPriceOf({ tokens, images, megapixel }: Price): ImageInputPrice | undefined {
   const image = images?.[""];
   const price = {
@@ -99,7 +99,7 @@ function imageInputPriceOf({ tokens, images, megapixel }: Price): ImageInputPric
 /** Free of charge, by developers.openai.com/api/docs/guides/moderation. */
 const freeAtOpenai = /^(omni|text)-moderation-/i;
 
-/** US dollars for a million tokens. Undefined: not known. */
+/** US dollars for a million tokens. Undefined if not known. */
 export function moderationPriceOf({ upstream, model, price }: Target): number | undefined {
   // The configured price overrides the vendor's list price.
   if (price) return price.tokens?.textIn;

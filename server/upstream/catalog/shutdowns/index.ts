@@ -20,7 +20,7 @@ const prefixes: Readonly<Record<string, RegExp>> = {
   vertex: /^(?:publishers\/)?google\/(?:models\/)?/,
 };
 
-/** When this kind of upstream shuts this model down. Undefined: no date is known. */
+/** When this kind of upstream shuts this model down. Undefined if no date is known. */
 export function shutdownDateOf(model: string, kind: string): ShutdownDate | undefined {
   const name = model.toLowerCase();
   const prefix = prefixes[kind];

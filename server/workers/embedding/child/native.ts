@@ -18,7 +18,7 @@ interface NativeOptions {
   readonly graph: Uint8Array | string;
   readonly tokenizer: TextTokenizer;
   readonly maxTokens: number;
-  /** Absent: mean, or none where the model has a sentence output. */
+  /** The default is mean, or none where the model has a sentence output. */
   readonly pooling?: Pooling;
   readonly normalize: boolean;
   /** A layer after pooling that is not in the file, such as Dense. */

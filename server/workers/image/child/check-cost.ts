@@ -127,7 +127,7 @@ const unpackedTooLarge = (): UnprocessableImageError =>
   );
 
 /**
- * The compressed data: after the keyword, and in an iTXt after a flag, a language and a translation. Absent: not
+ * The compressed data: after the keyword, and in an iTXt after a flag, a language and a translation. If absent, it is not
  * compressed.
  */
 function packedPart(content: Buffer, kind: string): Buffer | undefined {
