@@ -95,9 +95,15 @@ describe("the admin API", () => {
       ["team:search", "alpha", 2],
       ["batch", "alpha", 1],
       ["env:prod", "alpha", 1],
+      [null, "alpha", 1],
+      [null, "beta", 1],
     ]);
     const users = await admin<UsagePage>("/usage?interval=total&group_by=end_user");
-    expect(users.data.map(({ requests }) => requests)).toEqual([1, 1]);
+    expect(users.data.map(({ group, requests }) => [group.end_user === null, requests])).toEqual([
+      [true, 2],
+      [false, 1],
+      [false, 1],
+    ]);
     expect(await admin("/usage?group_by=tag&end_user=x").catch(String)).toContain(
       "one of tag, end user and status",
     );

@@ -23,7 +23,7 @@ const marks = {
   wrongUpstreamKey: "sk-upstream-SECRET-wrong-1f2e3d",
   header: "token-SECRET-9a8b7c6d",
   text: "TEXT-SECRET-of-the-client",
-  prompt: "PROMPT-SECRET-of-the-client",
+  prompt: "PROMPT-SECRET of the client",
   field: "FIELD-SECRET-of-the-client",
   user: "USER-SECRET-of-the-client",
   filename: "FILE-SECRET-of-the-client.png",

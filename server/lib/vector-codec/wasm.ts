@@ -5,13 +5,17 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isExecutable } from "../executable.ts";
 
 type WasmFile = "numbers.wasm" | "decimals.wasm" | "digits.wasm";
+
+/** In the executable a worker thread has a folder of its own, without the files. */
+const folder = isExecutable ? "/$bunfs/root" : import.meta.dir;
 
 /** Undefined on processors without SIMD: then JavaScript does the same work. */
 function compile(file: WasmFile): WebAssembly.Module | undefined {
   try {
-    return new WebAssembly.Module(readFileSync(join(import.meta.dir, file)));
+    return new WebAssembly.Module(readFileSync(join(folder, file)));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) return undefined;
     throw error;
