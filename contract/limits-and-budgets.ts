@@ -23,8 +23,7 @@ export type RateName = (typeof rateLimits)[number]["name"];
 
 /**
  * Rate limits per minute, and `concurrent`, the limit of requests in flight at the same time: of an API key, a
- * project, a
- * model, an upstream or a target.
+ * project, a model, an upstream or a target.
  */
 export type Limits = Readonly<Partial<Record<`${RateName}PerMinute` | "concurrent", number>>>;
 

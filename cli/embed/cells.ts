@@ -1,7 +1,6 @@
 /**
  * The other columns of a row, such as title and address, which a Parquet output has too. A value is stored as JSON
- * until
- * the run is complete; the type of a column is the type of all its values.
+ * until the run is complete; the type of a column is the type of all its values.
  */
 
 export type ColumnType = "none" | "boolean" | "integer" | "number" | "time" | "bytes" | "text";

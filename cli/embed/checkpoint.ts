@@ -49,8 +49,7 @@ export const newCheckpoint = (settings: RunSettings, size: Size | null): Checkpo
 
 /**
  * Undefined if the run has settled no row, so there is nothing to continue. Throws UsageError if the checkpoint
- * belongs to
- * a run with other options.
+ * belongs to a run with other options.
  */
 export function readCheckpoint(path: string, settings: RunSettings): Checkpoint | undefined {
   const parsed = schema.safeParse(parseJson(readFileSync(path, "utf8")));

@@ -1,7 +1,6 @@
 /**
  * One route of the admin API. Every route names the capability and the projects that it needs: the app refuses a
- * request
- * before the handler runs. Laws check the whole table, and the OpenAPI document is built from it.
+ * request before the handler runs. Laws check the whole table, and the OpenAPI document is built from it.
  */
 import type { Context } from "hono";
 import type { z } from "zod";

@@ -1,8 +1,7 @@
 /**
  * Entries of `input` of several kinds: strings, token arrays, and objects with images, `{content: [{type: "text",
- * text},
- * {type: "image_url", image_url: {url}}]}`, as OpenRouter defines it, and the shorter forms of other vendors. Reached
- * only if the entries are not all strings or all token arrays.
+ * text}, {type: "image_url", image_url: {url}}]}`, as OpenRouter defines it, and the shorter forms of other vendors.
+ * Reached only if the entries are not all strings or all token arrays.
  */
 import { describeType } from "../http/validation-error.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -133,8 +133,7 @@ const noTags: MetadataTags = { tags: [], dropped: [] };
 
 /**
  * The pairs of `metadata`, and the tags in its list `tags`, as LiteLLM's clients send them. Clients send metadata of
- * any
- * kind to other gateways: what cannot be a tag is left out, and the request is served.
+ * any kind to other gateways: what cannot be a tag is left out, and the request is served.
  */
 function metadataTags(metadata: unknown): MetadataTags {
   if (metadata === null) return noTags;

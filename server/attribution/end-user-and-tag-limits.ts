@@ -1,7 +1,6 @@
 /**
  * Limits and budgets of the end user and of the tags of a request, as its project configures them. Each end user and
- * each
- * tag is a limit scope and the owner of a budget, like an API key.
+ * each tag is a limit scope and the owner of a budget, like an API key.
  */
 import { type BudgetedOwner, endUserOrTagId } from "../../contract/limits-and-budgets.ts";
 import {

@@ -1,8 +1,7 @@
 /**
  * Authentication and authorization. `authenticate` finds the API key (`Authorization: Bearer` or `api-key`) by its hash
  * and returns a `Caller`; `resolveModel` checks model access: it resolves a model ID to a `PermittedModel`, which only
- * a
- * `Caller` can get.
+ * a `Caller` can get.
  */
 
 import { keyBudgets, keyLimits } from "../config/build/limits-and-budgets.ts";

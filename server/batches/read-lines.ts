@@ -2,8 +2,7 @@
  * Reads the lines of a JSONL file as a stream, with one line at a time in memory, and parses them. Blank lines are
  * skipped, up to a maximum. A line of a batch's input file must be an object with `custom_id`, `method`, `url` and
  * `body`. The codes of a missing field, of another url and of `stream` are those that the tests of llama-stack
- * recorded at
- * OpenAI (tests/integration/batches/test_batches_errors.py).
+ * recorded at OpenAI (tests/integration/batches/test_batches_errors.py).
  */
 
 import { isUtf8 } from "node:buffer";
@@ -33,8 +32,7 @@ interface SplitLinesOptions {
 
 /**
  * With one line at a time in memory. Blank lines are lines. It takes the turns for all work over the lines: the time
- * that
- * their reader takes counts toward a step too.
+ * that their reader takes counts toward a step too.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,

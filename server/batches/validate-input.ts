@@ -62,8 +62,7 @@ const maxErrorBytes = 32 * 1024;
 const maxMessageLength = 500;
 /**
  * custom_ids that are compared, about 40 MB: twice the lines that OpenAI allows. In longer files, repeated ids after
- * them
- * are not found; the gateway itself does not depend on unique ids.
+ * them are not found; the gateway itself does not depend on unique ids.
  */
 const maxComparedIds = 100_000;
 

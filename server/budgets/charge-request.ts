@@ -132,8 +132,7 @@ export function createRequestCharging({
   return {
     /**
      * Shared budgets: the demand of the request, to be reserved in the same call as its limits. If undefined,
-     * `reserve`
-     * reserves its cost. Throws GatewayError.
+     * `reserve` reserves its cost. Throws GatewayError.
      */
     demand: (request: ChargedRequest): RequestBudgets | undefined => {
       const { caller } = request.record;
@@ -141,8 +140,7 @@ export function createRequestCharging({
     },
     /**
      * Runs before the first upstream request. Undefined if the cost is reserved, or the key has no budget. A promise:
-     * the
-     * budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
+     * the budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.
      */
     reserve,
     /** Called before an attempt. `attempts`: how many of them may be billed for which nothing is charged yet. */

@@ -274,8 +274,7 @@ const largeBodyBytes = 64 * 1024;
 
 /**
  * A large body holds its reserved memory until it is sent, and is released then: no other response refers to it. Left
- * to
- * the garbage collector, 100 vectors take a tenth more CPU time, to fill new memory.
+ * to the garbage collector, 100 vectors take a tenth more CPU time, to fill new memory.
  */
 function bodyOf(chunks: readonly Buffer[]): ResponseBody {
   let length = 0;

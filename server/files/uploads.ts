@@ -1,10 +1,8 @@
 /**
  * Uploads of large files in parts. The parts may arrive in any order and at any replica, and take space as they arrive.
  * Completing the upload copies nothing: the parts, in their order, are the content of the file. An MD5 checksum is of
- * the
- * whole file, and cannot be joined from checksums of its parts, whose order is unknown when they arrive. So the parts
- * are
- * read once more, in turns, if the client sends a checksum; a wrong one ends the upload.
+ * the whole file, and cannot be joined from checksums of its parts, whose order is unknown when they arrive. So the
+ * parts are read once more, in turns, if the client sends a checksum; a wrong one ends the upload.
  */
 
 import type { ByteTurns } from "../lib/byte-turns.ts";
@@ -178,8 +176,7 @@ export function createUploads(options: UploadsOptions) {
     },
     /**
      * The file has the parts in the order of `partIds`. Requests that complete the same upload follow each other, so
-     * that
-     * one that is repeated does not read the parts at the same time. Rejects with GatewayError.
+     * that one that is repeated does not read the parts at the same time. Rejects with GatewayError.
      */
     complete: async (
       owner: string,

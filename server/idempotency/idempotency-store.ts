@@ -2,8 +2,8 @@
  * The idempotency store of image requests: an image is not billed twice for a retry. A request with the idempotency key
  * (`Idempotency-Key`) of an earlier request gets the stored response, or an error if its request fingerprint differs. A
  * concurrent duplicate waits for the request in flight. The response of a client that disconnected (undelivered
- * response)
- * goes to the next identical request, until it was delivered completely, and to every GET with its request ID.
+ * response) goes to the next identical request, until it was delivered completely, and to every GET with its request
+ * ID.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -253,10 +253,9 @@ interface UndeliveredResponse {
 
 /**
  * Undelivered responses: stored responses whose client disconnected before it received them. OpenAI's SDKs retry after
- * a
- * timeout or a proxy that cuts the connection, without an idempotency key: the retry of the same request claims one of
- * them, so that its images are not billed again. A response can be claimed until it was delivered completely, by one
- * retry at a time. The index is in memory only; after a restart a response is still found by its request ID.
+ * a timeout or a proxy that cuts the connection, without an idempotency key: the retry of the same request claims one
+ * of them, so that its images are not billed again. A response can be claimed until it was delivered completely, by
+ * one retry at a time. The index is in memory only; after a restart a response is still found by its request ID.
  */
 export class UndeliveredResponses {
   /**

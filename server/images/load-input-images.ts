@@ -1,8 +1,7 @@
 /**
  * Loads the images of an embeddings request, before the cache is asked: decodes `data:` URLs, downloads links behind
  * the SSRF guard, and reads images that this gateway served. The header of each image is checked; no image is decoded
- * in
- * this process.
+ * in this process.
  */
 import { copyOf, viewOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -83,8 +83,7 @@ export function createJobBudget(options: JobBudgetOptions) {
   return {
     /**
      * For lines that no row reserves yet: the cost of a query, or an amount in US dollars. Null if it is unknown.
-     * Throws
-     * GatewayError if a budget is too small. Undefined if there is no budget.
+     * Throws GatewayError if a budget is too small. Undefined if there is no budget.
      */
     reserve: async (
       name: string,

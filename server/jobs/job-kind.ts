@@ -130,14 +130,12 @@ export interface JobKind {
   readonly priority: "interactive" | "batch";
   /**
    * Reads and checks the input of a new job. If absent, a job has its ranges when it is accepted. One without them was
-   * not
-   * accepted, and is deleted.
+   * not accepted, and is deleted.
    */
   prepare?(job: StoredJob): Promise<PreparedJob>;
   /**
    * Takes the next steps of a range, until its lines that have not ended can run. Both throw GatewayError if the input
-   * is
-   * gone, and the job fails.
+   * is gone, and the job fails.
    */
   open(held: HeldRange): Promise<{ readonly lines: AsyncIterable<JobLine> } | RangeEnd>;
   /** Merges embedding lines into requests with the inputs of several lines. If absent, each line is a request. */
@@ -150,8 +148,7 @@ export interface JobKind {
   notRun(job: StoredJob, wasSent: boolean): GatewayError;
   /**
    * A range with a batch of a vendor has ended, or its job has: what is left at the vendor is deleted. False: it is
-   * tried
-   * again. If absent, nothing is left.
+   * tried again. If absent, nothing is left.
    */
   cleanUp?(range: ClaimedRange): Promise<boolean>;
   /** Joins the results. `job.ending`: why it ended early. Throws: it is tried again. */

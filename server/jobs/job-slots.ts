@@ -1,10 +1,8 @@
 /**
  * The slots of a process for one kind of work on jobs, such as the image lines of batches. Projects take turns, and
  * within a project its API keys. A slow line holds its slot for minutes, so some slots stay free (`KeyShares`): a key
- * has
- * at most half of them, its project two thirds, and a project that comes later finds a free one. A project without a
- * slot
- * may take the last one, and so may a key, within the share of its project.
+ * has at most half of them, its project two thirds, and a project that comes later finds a free one. A project without
+ * a slot may take the last one, and so may a key, within the share of its project.
  */
 import { KeyShares } from "../lib/key-shares.ts";
 import type { JobOwner } from "../storage/sql/stored-job.ts";

@@ -66,8 +66,7 @@ export function createJobs(options: JobsOptions) {
     listAll: (owners: readonly string[] | null, page: PageRequest) => store.listAll(owners, page),
     /**
      * The job with this idempotency key, when its request is stored. Undefined if there is none, or it could not be
-     * stored.
-     * Throws GatewayError if that takes too long.
+     * stored. Throws GatewayError if that takes too long.
      */
     findSubmitted: async (owner: string, key: string, signal: AbortSignal) => {
       const until = now() + maxSubmitMs;

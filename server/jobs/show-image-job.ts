@@ -60,8 +60,7 @@ export const showImageTask = (job: StoredJob) => {
 
 /**
  * `shown`: the job, whose last member is `result`. The result is sent as it is stored, without parsing it. Before it
- * are
- * the headers of its response, if there are any: nothing is adapted or dropped in silence.
+ * are the headers of its response, if there are any: nothing is adapted or dropped in silence.
  */
 export async function sendJob(
   jobs: Jobs,

@@ -201,8 +201,7 @@ const withoutAsync = ({ isAsync: _, ...query }: GenerationQuery): GenerationQuer
 
 /**
  * Links are short, and a job may be read often. A client that wants base64 asks for it. If the client waits, its
- * response
- * is that of a request without a job.
+ * response is that of a request without a job.
  */
 function withLinks(given: GenerationQuery): GenerationQuery {
   const query = withoutAsync(given);

@@ -1,8 +1,7 @@
 /**
  * Long `data:` URLs of a JSON body, such as the images of an edit: they are cut out of the bytes before the rest is
  * decoded and parsed, and put back into the parsed value. So the size limit of JSON text does not apply to images, and
- * a
- * prompt with a character outside of Latin-1 does not double the memory of the images beside it.
+ * a prompt with a character outside of Latin-1 does not double the memory of the images beside it.
  */
 
 import { isAscii } from "node:buffer";

@@ -113,8 +113,7 @@ interface RepeatOptions {
 
 /**
  * Background work and polling: one run at a time, until the returned function is called. It aborts the signal of
- * `work`,
- * and resolves when the current run has ended.
+ * `work`, and resolves when the current run has ended.
  */
 export function repeat(
   { everyMs, isImmediate, onFailure }: RepeatOptions,

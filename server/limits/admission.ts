@@ -1,8 +1,8 @@
 /**
  * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project, end user, tags
- * and
- * model. A request is admitted after its model is resolved and releases its slots when its ledger row is written.
- * Embeddings requests without limits skip it. Image requests without limits only take one of the gateway's image slots.
+ * and model. A request is admitted after its model is resolved and releases its slots when its ledger row is written.
+ * Embeddings requests without limits skip it. Image requests without limits only take one of the gateway's image
+ * slots.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -23,8 +23,7 @@ export interface SlotRequest {
   refusal(reason: "timeout" | "full" | "aborted"): GatewayError;
   /**
    * Shared slots: asks the other replicas for the slots of the lease. False: not all of them are free. Throws
-   * GatewayError
-   * if a budget is too small. If absent, the slots belong to this process.
+   * GatewayError if a budget is too small. If absent, the slots belong to this process.
    */
   readonly take?: (lease: SlotLease) => Promise<boolean>;
 }

@@ -130,8 +130,7 @@ export class SharedLimiter {
 
   /**
    * Takes everything in one call. Undefined if there was no reply, and this replica applies its share. Throws
-   * GatewayError
-   * if a budget is too small.
+   * GatewayError if a budget is too small.
    */
   async take({ scopes, demand, lease, budgets }: SharedDemand): Promise<SharedGrant | undefined> {
     const at = this.clock();

@@ -138,8 +138,7 @@ export class RequestLifetime {
 
   /**
    * Starts the request timeout. The signal fires at the timeout and when the client disconnects. Throws GatewayError
-   * for
-   * an image request after the drain. `isImage`: the request is for images, and not part of another.
+   * for an image request after the drain. `isImage`: the request is for images, and not part of another.
    */
   startDeadline(timeoutMs: number, client: RequestClient, isImage: boolean): Deadline {
     this.#deadline = new Deadline({

@@ -1,7 +1,6 @@
 /**
  * The charge of a request: the sum of what its attempts cost. Each attempt that an upstream bills, or may bill, is
- * added
- * when it ends; an attempt that it does not bill adds nothing.
+ * added when it ends; an attempt that it does not bill adds nothing.
  */
 import { toDollars, toNanos } from "../lib/nano-dollars.ts";
 import type { Target } from "../upstream/contract.ts";

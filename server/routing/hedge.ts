@@ -1,9 +1,8 @@
 /**
  * Hedged requests, which reduce tail latency. For embeddings of models with several targets only, because all targets
- * of
- * a model return the same vectors. A second request goes to another target when the first takes longer than the p95 of
- * its target. An attempt is canceled when it exceeds its attempt timeout and another target is available; otherwise it
- * goes on. A request with the usual latency costs one timer more.
+ * of a model return the same vectors. A second request goes to another target when the first takes longer than the p95
+ * of its target. An attempt is canceled when it exceeds its attempt timeout and another target is available; otherwise
+ * it goes on. A request with the usual latency costs one timer more.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -34,8 +34,7 @@ export const targetSpecificErrors: ReadonlySet<string> = new Set([
 
 /**
  * The backoff in milliseconds before the failed targets are tried again. Undefined if the error is not transient, or
- * the
- * retries are used up. `repeats`: how often this request was already retried on the same targets.
+ * the retries are used up. `repeats`: how often this request was already retried on the same targets.
  */
 export function retryDelayMs<Q>(
   error: unknown,

@@ -114,8 +114,7 @@ export class SpillBuffer {
 
   /**
    * Keeps the file open for another process that reads it, until the returned function is called. Undefined for the
-   * bytes
-   * are in memory.
+   * bytes are in memory.
    */
   keepOpen(): (() => void) | undefined {
     return this.#file?.keepOpen();

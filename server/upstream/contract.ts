@@ -45,8 +45,7 @@ export interface Target {
   readonly priceFactor?: number;
   /**
    * For an embedding model: US dollars for a million tokens, as configured or else by the vendor's list. The default
-   * is not
-   * known.
+   * is not known.
    */
   readonly tokenPrice?: number;
   /** For an embedding model that reads images: its prices of images. Absent if not known. */
@@ -133,8 +132,7 @@ export interface EmbeddingsQuery {
 
 /**
  * int8, uint8: a byte for each dimension. ubinary: a bit for each dimension, 1 if the number is not negative, eight in
- * a
- * byte, the first in the highest bit. binary: the same bytes minus 128.
+ * a byte, the first in the highest bit. binary: the same bytes minus 128.
  */
 export type QuantizedType = "int8" | "uint8" | "binary" | "ubinary";
 

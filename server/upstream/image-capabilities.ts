@@ -125,8 +125,7 @@ export interface EditCapabilities {
   /**
    * Without a size it generates in a default size, whatever the size of the input. So a request without a mask gets the
    * size of the first input image, as near as this rule or this list of sizes allows. If absent, it uses the size of
-   * the
-   * input image itself.
+   * the input image itself.
    */
   readonly matchFirstImage?: SizeRule | readonly string[];
   /** A request with a mask and no size gets the size of the first input image, too. */

@@ -1,7 +1,6 @@
 /**
  * Checks the page headers of a row group before its pages are decoded. The decoder trusts them: it never ends at a
- * length
- * that is missing, and fills the memory for a number of values that is not true.
+ * length that is missing, and fills the memory for a number of values that is not true.
  */
 import type {
   AsyncBuffer,

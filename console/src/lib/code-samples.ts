@@ -1,7 +1,6 @@
 /**
  * Code that works when it is pasted, for a request in OpenAI's shape. The key is read from VEXEL_KEY, unless the
- * request
- * names it.
+ * request names it.
  */
 
 export interface SampleRequest {

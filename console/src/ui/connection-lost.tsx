@@ -1,7 +1,6 @@
 /**
  * Says that the data of the page are old, because the gateway does not respond, or that the page is, because the
- * gateway
- * has another version of the console. The queries are sent again by themselves.
+ * gateway has another version of the console. The queries are sent again by themselves.
  */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";

@@ -1,7 +1,6 @@
 /**
  * The vendors whose batches run the lines of a client's batch, by the kind of the upstream. Decides whether the lines
- * run
- * now, or in a batch of a vendor, and what both cost.
+ * run now, or in a batch of a vendor, and what both cost.
  */
 
 import type { Model } from "../../config/snapshot.ts";

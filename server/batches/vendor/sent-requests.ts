@@ -1,8 +1,7 @@
 /**
  * What a vendor's batch was asked, in a file beside its input: each request as the vendor got it, and once what its
  * results are read and charged with. Results are delivered hours later from here, so neither a changed configuration
- * nor
- * a changed price matters to what was sent.
+ * nor a changed price matters to what was sent.
  */
 import type { ErrorKind } from "../../../contract/errors.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -2,8 +2,7 @@
  * The lines of a range that the batch of a vendor runs. Read this folder from here.
  *
  * A range of a client's batch becomes one batch of the vendor. The row of the range has its phase, and the runner
- * claims
- * the range again and again, in any process. Each claim takes the next steps (`server/jobs/next-step.ts`,
+ * claims the range again and again, in any process. Each claim takes the next steps (`server/jobs/next-step.ts`,
  * `vendor-batch.ts`):
  *
  * 1. `planned`. Each line passes the stages up to its upstream requests (`plan` of `stages.ts`). These are the

@@ -1,7 +1,6 @@
 /**
  * Parses `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds, and collects its
- * problems
- * there. The thread ends after one file: changes are rare.
+ * problems there. The thread ends after one file: changes are rare.
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";

@@ -105,8 +105,7 @@ class CacheStage implements InputSources {
 
   /**
    * Second-level cache: copies vectors that other replicas have cached into the cache of this process. Undefined if
-   * there
-   * is nothing to look up.
+   * there is nothing to look up.
    */
   #fetchShared(request: EmbeddingsRequest, keys: readonly string[]): Promise<void> | undefined {
     const { cache, singleFlight, shared } = this.#options;

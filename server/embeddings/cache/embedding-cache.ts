@@ -57,8 +57,7 @@ interface KeptText {
 
 /**
  * The share of the cache for the base64 texts of vectors that are read repeatedly. Without them, a cached text takes
- * 1.25
- * times the CPU (`npm run bench -- --only cached`).
+ * 1.25 times the CPU (`npm run bench -- --only cached`).
  */
 export const textShare = 1 / 8;
 
@@ -282,8 +281,7 @@ const copyOf = ({ buffer, from, length }: Entry): ArrayBuffer =>
 
 /**
  * The stored bytes of a vector; negative if it is a text, but not base64 of whole float32 numbers. Quantized vectors
- * are
- * padded to whole float32 numbers, because persisted vectors are float32.
+ * are padded to whole float32 numbers, because persisted vectors are float32.
  */
 const lengthOf = (vector: Vector): number =>
   isQuantized(vector)

@@ -1,8 +1,7 @@
 /**
  * Reads lists of JSON numbers from the bytes of a document into float32: each number is the one that `JSON.parse` and
  * `Math.fround` return. Parsing numbers is most of the work of a response with vectors as numbers, and WebAssembly
- * needs
- * a tenth of the time of `JSON.parse`, which reads what the WebAssembly code does not.
+ * needs a tenth of the time of `JSON.parse`, which reads what the WebAssembly code does not.
  */
 
 import { instantiateFile } from "./wasm.ts";
@@ -49,8 +48,7 @@ export interface NumberList {
 
 /**
  * The numbers of several lists share a buffer: to allocate each list takes ten times as long. It is in memory until
- * none
- * of its lists is in use.
+ * none of its lists is in use.
  */
 let shared = new Float32Array(0);
 const sharedNumbers = 64 * 1024;
@@ -69,8 +67,7 @@ const windowsPerStep = 8;
 
 /**
  * Reads the list whose first number is at `from`, or after spaces there. Undefined if it is not a list of numbers, or
- * not
- * valid JSON. Yields while a long list is read.
+ * not valid JSON. Yields while a long list is read.
  */
 export function* readNumbers(
   document: Buffer,

@@ -1,8 +1,7 @@
 /**
  * Tells a bad request from a failing target: which requests the target has answered with an error since it last
  * responded to one, and whose requests it has served. A server that cannot process a request may answer with status
- * 500,
- * as if it had failed itself.
+ * 500, as if it had failed itself.
  */
 import { areLargeExtraFields } from "../../lib/large-json.ts";
 

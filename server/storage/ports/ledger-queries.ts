@@ -79,8 +79,7 @@ export interface UsageQuery extends LedgerFilter {
   readonly groupBy?: readonly (LedgerDimension | LabelKind)[] | undefined;
   /**
    * Only requests with any tag (`tagged`) or with an end user, each of them once. Not together with a group or filter
-   * by
-   * label.
+   * by label.
    */
   readonly labeled?: "tagged" | "endUser" | undefined;
   /** Sums several groups as one. */

@@ -53,8 +53,7 @@ export const readSnapshot = <T>(
 
 /**
  * For the statements of a transaction. PostgreSQL underestimates the rows of batches, and would sort them to group
- * them;
- * and compiling a statement over many partitions takes longer than running it.
+ * them; and compiling a statement over many partitions takes longer than running it.
  */
 export async function tunePlanner(db: Queries): Promise<void> {
   await db.query(
@@ -112,8 +111,7 @@ const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)
 
 /**
  * The usage of batches by hour and by `columns`, with the columns of `usage_by_hour`. `filter`: a condition on the
- * rows,
- * which begins with AND.
+ * rows, which begins with AND.
  */
 export const usageOf = (
   batches: Batches,

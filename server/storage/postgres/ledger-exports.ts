@@ -1,8 +1,7 @@
 /**
  * Which hours of the ledger are exported, in PostgreSQL. An hour is due if the sums count other requests for it than at
  * its last export: so rows that arrive late, after an outage, are exported too. A claim is a row that expires, because
- * a
- * lock would last only as long as a transaction.
+ * a lock would last only as long as a transaction.
  */
 import { randomUUID } from "node:crypto";
 import { hourMs } from "../../lib/timers.ts";

@@ -1,8 +1,7 @@
 /**
  * The live tail over all replicas, by pub/sub in Redis. A replica with viewers publishes their filter every second.
- * Each
- * other replica then publishes the requests that match it, until the filter is not published any more. Without viewers
- * nothing is published.
+ * Each other replica then publishes the requests that match it, until the filter is not published any more. Without
+ * viewers nothing is published.
  */
 import { ignoreRejection } from "../../lib/tasks.ts";
 import { repeat } from "../../lib/timers.ts";

@@ -1,9 +1,7 @@
 /**
  * The files of clients (`/v1/files`), without their content, in a SQL database. A row is written before its content,
- * and
- * deleted after it, so that every stored content has a row, and a sweep of the rows finds all of it. Ids begin with
- * their
- * time, so they are in order.
+ * and deleted after it, so that every stored content has a row, and a sweep of the rows finds all of it. Ids begin
+ * with their time, so they are in order.
  */
 import {
   integerOrNull,

@@ -1,7 +1,6 @@
 /**
  * Pages of jobs. A row may have 100 KB of metadata and errors, so a page is read in steps of few rows, other requests
- * are
- * served between them, and a page ends by its bytes as well as by its entries.
+ * are served between them, and a page ends by its bytes as well as by its entries.
  */
 import { nextTurn } from "../../lib/tasks.ts";
 import type { StoredPage } from "./page.ts";

@@ -1,7 +1,6 @@
 /**
  * Jobs in a SQL database. Each range of lines is claimed under a lease by one process; how far it has come is one
- * number,
- * so there is no row per line.
+ * number, so there is no row per line.
  */
 
 import { createJob, findJob, onceOf } from "./create-job.ts";
@@ -133,8 +132,8 @@ export const createJobStore = (db: SqlDatabase) => ({
 
   /**
    * Ends a job that this process has claimed, deletes its ranges without a batch of a vendor, and notes that its event
-   * is to be recorded. If the job
-   * could not continue, its lines without a result count as failed. Undefined if the claim was lost.
+   * is to be recorded. If the job could not continue, its lines without a result count as failed. Undefined if the
+   * claim was lost.
    */
   end: (id: string, holder: string, end: JobEnd): Promise<StoredJob | undefined> =>
     db.transaction((queries) => endJob(queries, id, holder, end)),

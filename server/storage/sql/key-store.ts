@@ -1,7 +1,6 @@
 /**
  * API keys that are created at runtime, in a SQL database. Only hashes are stored. Every change has a revision, a
- * number
- * that grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
+ * number that grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
  */
 import { VersionConflict } from "./config-entity-store.ts";
 import {

@@ -1,8 +1,7 @@
 /**
  * The labels of a request: its tags, one for any tag, its end user and, if it failed, its status. The roll-ups by
- * label have a row for
- * each of them. Clients choose most names, so the names of one API key and of one hour are bounded, and the requests of
- * all others are summed under the name "(other)".
+ * label have a row for each of them. Clients choose most names, so the names of one API key and of one hour are
+ * bounded, and the requests of all others are summed under the name "(other)".
  */
 import {
   type LabelKind,

@@ -1,7 +1,6 @@
 /**
  * Jobs, requests whose results are fetched later, and their rows in the tables `jobs` and `job_ranges`. A job has
- * lines,
- * each of which is one request. Results are in the file store.
+ * lines, each of which is one request. Results are in the file store.
  */
 
 export type JobKindName = "image" | "batch";

@@ -4,8 +4,7 @@
  * can be checked against the hashes. It is optional: failed writes are dropped, and a damaged file is not used.
  *
  * Writes are write-behind: they never wait and never fail, and a vector that was not written yet may be lost, which is
- * a
- * cache miss. `add` and `touch` are synchronous because they only buffer.
+ * a cache miss. `add` and `touch` are synchronous because they only buffer.
  */
 
 import { renameSync, rmSync } from "node:fs";

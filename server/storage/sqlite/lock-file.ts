@@ -1,7 +1,6 @@
 /**
  * A lock that one process can hold. It is the lock of a SQLite file, which the operating system releases when the
- * process
- * ends, also after kill -9; the file that stays behind is no lock.
+ * process ends, also after kill -9; the file that stays behind is no lock.
  */
 import { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";

@@ -270,8 +270,7 @@ const imageNames =
 
 /**
  * Guesses the kind of a model in an upstream's list, from the catalog and from its name. Undefined if neither the
- * catalog
- * nor the name tells. Most models of large vendors are language models.
+ * catalog nor the name tells. Most models of large vendors are language models.
  */
 export function guessModelKind(model: string, upstreamKind: string): ModelKind | undefined {
   const only = kinds.get(upstreamKind)?.serves;

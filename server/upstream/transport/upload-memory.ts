@@ -1,8 +1,7 @@
 /**
  * Holds request bodies of a few megabytes in memory, such as JSON with images: one buffer is sent with a fraction of
- * the
- * CPU time of a stream. Larger ones, and those for which the memory is used up, are streamed. A form whose files are in
- * memory is so already.
+ * the CPU time of a stream. Larger ones, and those for which the memory is used up, are streamed. A form whose files
+ * are in memory is so already.
  */
 import { GrowingBytes } from "../../lib/byte-memory.ts";
 import type { StreamedRequestBody, UpstreamRequest } from "../adapter.ts";

@@ -1,7 +1,6 @@
 /**
  * Usage over time by group, stacked unless groups overlap, and the latency of all groups. The cursor is the same in
- * all charts, and each says
- * its value there.
+ * all charts, and each says its value there.
  */
 import { useMemo, useState } from "react";
 import type { UsageRow } from "../../../../contract/admin.ts";

@@ -30,8 +30,7 @@ export interface Dialect extends EmbeddingsDialect {
   readonly models?: ModelExceptions;
   /**
    * It applies `dimensions` to every model, even if truncated vectors are not valid, and does not normalize them. So
-   * the
-   * gateway shortens the vectors of known models.
+   * the gateway shortens the vectors of known models.
    */
   readonly cutsAnyModel?: true;
 }

@@ -13,8 +13,7 @@ interface ReplicateFamily {
   readonly formats?: readonly string[];
   /**
    * The field for the input images of an edit, its form, and the maximum number of images. If absent, the model does
-   * not
-   * edit.
+   * not edit.
    */
   readonly source?: readonly [field: string, how: "list" | "one", max: number];
   readonly mask?: "white" | "black";

@@ -1,7 +1,6 @@
 /**
  * The cost of an embeddings request with images: vendors charge for text tokens, and for images by token, by image or
- * by
- * pixel.
+ * by pixel.
  */
 import type { EmbeddingsResponse, MixedInput, Target } from "../../contract.ts";
 import { estimatedImageTokens, hasImage, isImagePart, pixelsOf } from "../../mixed-input.ts";
