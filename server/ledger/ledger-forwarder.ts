@@ -55,6 +55,8 @@ export class LedgerForwarder {
   #queuedRun: Promise<void> | undefined;
   #isReachable = true;
   #isBacklogUsable = true;
+  /** Rows that have left for the shared ledger, and must leave the data folder before others are forwarded. */
+  #forwarded: { readonly ids: readonly string[]; readonly sums: readonly SpentSum[] } | undefined;
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -87,6 +89,7 @@ export class LedgerForwarder {
   async #forward(): Promise<void> {
     try {
       const { beforeBatch, backlog } = this.#options;
+      this.#removeForwarded();
       for (let rows = batchRows; rows === batchRows; ) {
         await beforeBatch?.();
         const batch = inBacklog(() => backlog.oldest(batchRows));
@@ -103,10 +106,10 @@ export class LedgerForwarder {
 
   /** A batch with a row that the store refuses is bisected, so that the other rows arrive. */
   async #append(rows: readonly LedgerRow[]): Promise<void> {
-    const { store, backlog, setAside } = this.#options;
+    const { store, setAside } = this.#options;
     const remove = (sums: readonly SpentSum[]): void => {
-      const ids = rows.map(({ requestId }) => requestId);
-      inBacklog(() => backlog.remove(ids, sums));
+      this.#forwarded = { ids: rows.map(({ requestId }) => requestId), sums };
+      this.#removeForwarded();
     };
     try {
       remove(await store.append(rows));
@@ -123,6 +126,14 @@ export class LedgerForwarder {
       await this.#append(rows.slice(0, half));
       await this.#append(rows.slice(half));
     }
+  }
+
+  /** Again after a failure: rows that were appended or set aside twice would count twice. */
+  #removeForwarded(): void {
+    const forwarded = this.#forwarded;
+    if (!forwarded) return;
+    inBacklog(() => this.#options.backlog.remove(forwarded.ids, forwarded.sums));
+    this.#forwarded = undefined;
   }
 
   #reportBacklog({ message }: BacklogError): void {

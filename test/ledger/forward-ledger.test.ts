@@ -91,7 +91,7 @@ test("a full disk of the data folder does not blame the database, is reported on
   const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
   const rows = Array.from({ length: 5 }, (_, at) => ledgerRow(1000 + at));
   await backlog.append(rows);
-  const arrived = new Set<string>();
+  const arrived: string[] = [];
   const states: boolean[] = [];
   const failures: string[] = [];
   let removals = 0;
@@ -105,7 +105,7 @@ test("a full disk of the data folder does not blame the database, is reported on
     },
     store: {
       append: async (batch) => {
-        for (const id of idsOf(batch)) arrived.add(id);
+        arrived.push(...idsOf(batch));
         return [];
       },
     },
@@ -117,9 +117,33 @@ test("a full disk of the data folder does not blame the database, is reported on
   expect(forwarder.isReachable).toBe(true);
   await until(() => backlog.oldest(10).length === 0);
   await forwarder.close();
-  expect([...arrived]).toEqual(idsOf(rows));
+  expect(arrived).toEqual(idsOf(rows));
   expect(states).toEqual([]);
   expect(failures).toEqual(["database or disk is full"]);
+  await backlog.close();
+});
+
+test("the rows of a backlog of the maximum size leave it, with the sums that are kept", async () => {
+  using folder = temporaryFolder();
+  const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 256 * 1024 });
+  const stored: string[] = [];
+  const fill = async (): Promise<void> => {
+    for (;;) {
+      const row = ledgerRow(1000 + stored.length);
+      await backlog.append([row]);
+      stored.push(row.requestId);
+    }
+  };
+  expect(fill()).rejects.toThrow("full");
+  const sums = Array.from({ length: 500 }, (_, at) => ({
+    scope: "key" as const,
+    id: `key-${at}`,
+    period: "2026-11",
+    nanos: at,
+  }));
+  backlog.remove(stored, sums);
+  expect(backlog.size).toBe(0);
+  expect(backlog.readSpent({ scope: "key", id: "key-7", period: "2026-11" })).toBe(7);
   await backlog.close();
 });
 

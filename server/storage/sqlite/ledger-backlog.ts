@@ -111,8 +111,10 @@ export class LedgerBacklog {
   /** The shared database has these rows. `sums`: those that it returned. */
   remove(requestIds: readonly string[], sums: readonly SpentSum[]): void {
     this.#size -= this.#db.transaction(() => {
+      // First, so that a file of the maximum size has room for the sums.
+      const removed = requestIds.reduce((sum, id) => sum + this.#remove.run(id).changes, 0);
       for (const { scope, id, period, nanos } of sums) this.#keepSum.run(scope, id, period, nanos);
-      return requestIds.reduce((sum, requestId) => sum + this.#remove.run(requestId).changes, 0);
+      return removed;
     })();
   }
 
