@@ -41,6 +41,11 @@ export interface ChargedLines {
   readonly operation: JobLine["operation"];
 }
 
+interface LineCost {
+  readonly dollars: number | null;
+  readonly isCertain?: boolean;
+}
+
 export type JobBudget = ReturnType<typeof createJobBudget>;
 
 export function createJobBudget(options: JobBudgetOptions) {
@@ -83,12 +88,12 @@ export function createJobBudget(options: JobBudgetOptions) {
   return {
     /**
      * For lines that no row reserves yet: the cost of a query, or an amount in US dollars. Null if it is unknown.
-     * Throws GatewayError if a budget is too small. Undefined if there is no budget.
+     * `isCertain`: false if the cost of some of the lines is unknown, and not part of the amount. Throws GatewayError if a budget is too small. Undefined if there is no budget.
      */
     reserve: async (
       name: string,
       { caller, model, operation }: ChargedLines,
-      cost: { readonly query: unknown } | { readonly dollars: number | null },
+      cost: { readonly query: unknown } | LineCost,
     ): Promise<Reservation | undefined> => {
       const record = new RequestRecord(name, operation, now());
       record.caller = caller;
@@ -98,7 +103,7 @@ export function createJobBudget(options: JobBudgetOptions) {
       await charging.reserve(
         "query" in cost
           ? { ...request, query: cost.query }
-          : { ...request, query: undefined, estimate: estimateOf(cost.dollars) },
+          : { ...request, query: undefined, estimate: estimateOf(cost) },
       );
       return record.reservation;
     },
@@ -125,9 +130,9 @@ const chargedMs = 100;
 
 const idOf = (jobId: string, number: number): string => `${jobId}-${number}`;
 
-const estimateOf = (dollars: number | null) => ({
+const estimateOf = ({ dollars, isCertain = true }: LineCost) => ({
   dollars: dollars ?? undefined,
-  isCertain: dollars !== null,
+  isCertain: isCertain && dollars !== null,
 });
 
 /** Changes of a range that no line makes, such as another upload, count this many versions. */

@@ -278,15 +278,15 @@ export class VendorBatch {
   async #send(
     payer: ChargedLines,
     file: InputFile,
-    { shared, nanos, reserved }: VendorInput,
+    { shared, nanos, isCertain, reserved }: VendorInput,
   ): Promise<RangeEnd | undefined> {
     const { budget } = this.#options;
     const { api, endpoint } = this.#at;
     const name = nameOf(this.#held.range);
     let reservation: Reservation | undefined;
     try {
-      const dollars = nanos === null ? null : toDollars(nanos);
-      reservation = await budget.reserve(name, payer, { dollars });
+      const dollars = nanos === 0 && !isCertain ? null : toDollars(nanos);
+      reservation = await budget.reserve(name, payer, { dollars, isCertain });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // A budget that is exhausted for now delays the batch.

@@ -30,8 +30,10 @@ interface NumberedLine {
 export class VendorInput {
   readonly #api: VendorApi;
   readonly #path: string;
-  /** The estimated cost of all lines, in nano-dollars. Null if unknown. */
-  nanos: number | null = 0;
+  /** The estimated cost of the lines with a known price, in nano-dollars. */
+  nanos = 0;
+  /** The price of every line is known. */
+  isCertain = true;
   /** What is reserved for the lines with a known price. */
   reserved: RangeReservation = noReservation;
   /** Why the lines cannot be one batch of the vendor. Undefined if they can. */
@@ -90,8 +92,12 @@ export class VendorInput {
   }
 
   #reserve(nanos: number | null, labels: string | null): void {
-    this.nanos = this.nanos === null || nanos === null ? null : this.nanos + nanos;
-    if (nanos !== null) this.reserved = withLine(this.reserved, { nanos, labels });
+    if (nanos === null) {
+      this.isCertain = false;
+      return;
+    }
+    this.nanos += nanos;
+    this.reserved = withLine(this.reserved, { nanos, labels });
   }
 
   #linesOf(id: string, request: UpstreamRequest): readonly JsonObject[] | undefined {

@@ -26,18 +26,23 @@ async function planOf(input: EmbeddingInput, capabilities: Partial<EmbeddingCapa
   const { plan } = vendorStages(options as VendorStagesOptions);
   const query = textQuery([], { input });
   const requests = await plan({ query, model: modelWithTargets(target), target });
-  return { requests, nanos: 10, labelBudgets: [] };
+  return { requests, labelBudgets: [] };
 }
 
-/** What is written of lines with these inputs, each split into requests of two. */
-async function writtenOf(inputs: readonly EmbeddingInput[]) {
+/** What is written of lines with these inputs, each split into requests of two. `nanosOf`: their estimated costs. */
+async function writtenOf(
+  inputs: readonly EmbeddingInput[],
+  nanosOf: (number: number) => number | null = () => 10,
+) {
   const input = new VendorInput(openai, "/v1/embeddings");
   const sent: SentLine[] = [];
   async function* lines() {
     for (const number of inputs.keys()) yield { number };
   }
-  const plan = ({ number }: { number: number }) =>
-    planOf(inputs[number] as EmbeddingInput, { maxItems: 2 });
+  const plan = async ({ number }: { number: number }) => ({
+    ...(await planOf(inputs[number] as EmbeddingInput, { maxItems: 2 })),
+    nanos: nanosOf(number),
+  });
   const chunks: Uint8Array[] = [];
   const add = async (line: unknown): Promise<void> => void sent.push(line as SentLine);
   for await (const chunk of input.write(lines(), plan, { add })) chunks.push(chunk);
@@ -64,6 +69,16 @@ test("each request has an id of its own, also if several are equal, and is store
   });
   expect(input.nanos).toBe(20);
   expect(input.reserved).toEqual({ version: 0, nanos: 20, labels: {} });
+});
+
+test("lines with a known price are reserved in the budgets, also beside lines without one", async () => {
+  const inputs = ["a", "b", "c"].map((text) => ({ kind: "text", texts: [text] }) as const);
+  const { input } = await writtenOf(inputs, (number) => (number === 1 ? null : 10));
+  expect(input).toMatchObject({
+    nanos: 20,
+    isCertain: false,
+    reserved: { version: 0, nanos: 20, labels: {} },
+  });
 });
 
 test("what was sent is read again line by line, whatever the configuration is then", async () => {
