@@ -123,11 +123,7 @@ export function createBudgets(options: BudgetsOptions) {
     estimate: Estimate,
     at: number,
   ): BudgetInPeriod[] => {
-    const strict = charged.find(
-      (owner) => owner.budget.unknownPrice === "refuse" && !isFree(estimate),
-    );
-    if (strict && (!estimate.isCertain || estimate.dollars === undefined))
-      throw priceUnknownError(strict);
+    refuseUnknownPrice(charged, estimate);
     counters.evictIdle();
     return allBudgetsOf(charged, at);
   };
@@ -255,6 +251,13 @@ export function createBudgets(options: BudgetsOptions) {
       return counters.budgetsOf(budgeted, at).map((budget) => statusOf(budget, at));
     },
   };
+}
+
+/** Throws GatewayError if one of the budgets requires a price that is not known. */
+export function refuseUnknownPrice(charged: readonly BudgetedOwner[], estimate: Estimate): void {
+  if (isFree(estimate) || (estimate.isCertain && estimate.dollars !== undefined)) return;
+  const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
+  if (strict) throw priceUnknownError(strict);
 }
 
 /** In nano-dollars. 0: unknown. */

@@ -23,6 +23,7 @@ import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
 import { vendorEndpointOf } from "../batches/vendor/vendor-api.ts";
 import type { VendorTarget } from "../batches/vendor/vendor-batch.ts";
 import { createVendorLines } from "../batches/vendor/vendor-lines.ts";
+import { type Estimate, refuseUnknownPrice } from "../budgets/budgets.ts";
 import type { Model, ParameterPolicy } from "../config/snapshot.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { tryPlanQuery } from "../images/plan/plan.ts";
@@ -49,6 +50,8 @@ const lineOverheadBytes = 4096;
 
 const policyOf = (caller: Caller, model: Pick<Model, "parameters">): ParameterPolicy =>
   caller.parameters ?? model.parameters ?? "adapt";
+
+type ImageQuery = Exclude<CheckedLine["query"], { readonly input: unknown }>;
 
 /** Estimated, of embeddings inputs. */
 const tokensOf = (query: CheckedLine["query"]): number =>
@@ -92,18 +95,23 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     return adapter && vendorEndpointOf(api, target, { adapter, send, operation, stopping });
   };
   const { imageCapabilities } = requestPath.upstreams.client;
+  const imageEstimate = (
+    query: ImageQuery,
+    targets: readonly Target[],
+    policy: ParameterPolicy,
+  ): Estimate => {
+    const operation = "images" in query ? "edits" : "generations";
+    const planFor = (target: Target) =>
+      tryPlanQuery(query, imageCapabilities(target, operation), policy);
+    return estimateImages({ operation, targets, planFor });
+  };
   /** The estimated cost of images, in US dollars. Null if unknown. */
   const imageDollars = (
     query: CheckedLine["query"],
     targets: readonly Target[],
     policy: ParameterPolicy,
-  ): number | null => {
-    if ("input" in query) return 0;
-    const operation = "images" in query ? "edits" : "generations";
-    const planFor = (target: Target) =>
-      tryPlanQuery(query, imageCapabilities(target, operation), policy);
-    return estimateImages({ operation, targets, planFor }).dollars ?? null;
-  };
+  ): number | null =>
+    "input" in query ? 0 : (imageEstimate(query, targets, policy).dollars ?? null);
   const targetOf = (job: StoredJob): VendorTarget | undefined => {
     const { models, upstreams } = snapshot();
     const { model: id = "", vendorTarget: sentTo, operation } = batchDataOf(job);
@@ -134,17 +142,24 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       const record = new RequestRecord("", operation, now());
       const extraFields = attribution.attribute(record, tags, given, false);
       const query = extraFields ? { ...given, extraFields } : given;
-      const { budgets } = await attribution.limit(caller, record, pinned);
-      const labelBudgets = budgets?.filter(isEndUserOrTag) ?? [];
+      const { budgets = [] } = await attribution.limit(caller, record, pinned);
+      const labelBudgets = budgets.filter(isEndUserOrTag);
+      // The line is refused alone, with the error of its request, when it runs.
+      const checkPrice = (requests: readonly unknown[], estimate: Estimate): void => {
+        if (requests.length > 0) refuseUnknownPrice(budgets, estimate);
+      };
       if ("input" in query) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
         const dollars = dollarsOf(tokensOf(query), batchPrice({ target, priceFactor }));
+        checkPrice(requests, { dollars: dollars ?? undefined, isCertain: dollars !== null });
         return { requests, labelBudgets, nanos: dollars === null ? null : toNanos(dollars) };
       }
       const policy = policyOf(caller, model);
       const requests = await requestPath.vendorImages.plan(query, model, target, policy);
-      const dollars = imageDollars(query, [target], policy);
-      const nanos = dollars === null ? null : toNanos(dollars * priceFactor);
+      const estimate = imageEstimate(query, [target], policy);
+      checkPrice(requests, estimate);
+      const { dollars } = estimate;
+      const nanos = dollars === undefined ? null : toNanos(dollars * priceFactor);
       return { requests, labelBudgets, nanos };
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",

@@ -38,8 +38,7 @@ const vendor = startFakeBatches("openai", (file) => {
   return sent.map(resultOf);
 });
 const price = 0.04;
-const gateway = startGateway({
-  yaml: `
+const yaml = `
 upstreams:
   - { id: vendor, kind: openai, baseUrl: "${vendor.url}", apiKey: sk-fake }
 models:
@@ -51,8 +50,8 @@ models:
 keys:
   - { name: test, key: ${testKey}, budget: { total: 10 } }
 builtInModels: false
-`,
-});
+`;
+const gateway = startGateway({ yaml });
 const client = sdk(gateway.url);
 afterAll(async () => {
   await gateway.close();
@@ -150,4 +149,25 @@ test("a canceled batch of images keeps the images that the vendor has, and charg
   });
   expect(batch.vexel.cost?.actual).toBeCloseTo(price / 2, 12);
   expect((await resultsOf(client, batch)).get("b")?.error?.code).toBe("batch_cancelled");
+});
+
+test("a line without a known price is refused alone, as its request, if a budget requires a price", async () => {
+  const listed = yaml
+    .replace(`{ image: ${price} }`, `{ images: { "1024x1024": ${price} } }`)
+    .replace("{ total: 10 }", "{ total: 10, unknownPrice: refuse }");
+  gateway.reload(listed);
+  try {
+    const lines = [
+      inputLine("a", "an otter a", { size: "1024x1024" }),
+      inputLine("unlisted", "an otter", { size: "1536x1024" }),
+    ];
+    const batch = await run(lines.join(""), "vendor");
+    expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+    expect(sent).toHaveLength(1);
+    const { response } = (await resultsOf(client, batch)).get("unlisted") ?? {};
+    expect(response?.body).toMatchObject({ error: { code: "price_unknown", param: "model" } });
+    expect(vendor.requests.some(isGeneration)).toBe(false);
+  } finally {
+    gateway.reload(yaml);
+  }
 });
