@@ -135,8 +135,11 @@ export function createUpstreamClient({
       const error = await adapter.readError(response, context);
       const isRefused = status === 401 || status === 403;
       // A refused request is neither executed nor billed.
-      if (!isRefused || isRetry || !credentials.mayReplace(upstream, authenticated, error.kind))
-        throw withResponse(error, response);
+      const isWorthRetry =
+        isRefused &&
+        !isRetry &&
+        (await credentials.mayReplace(upstream, authenticated, error.kind, signal));
+      if (!isWorthRetry) throw withResponse(error, response);
     }
   };
 

@@ -203,6 +203,24 @@ describe("a token", () => {
     expect([tokenRequests.length, sent.length]).toEqual([2, 3]);
   });
 
+  test("that lacks a permission serves the other requests when the token service is down", async () => {
+    const { setup, tokenRequests, sent, call } = arrange();
+    await call();
+    setup.now += 30_000;
+    const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
+    setup.exchange = () => promise;
+    setup.response = () => upstreamResponseOf("{}", { status: 403 });
+    const forbidden = errorKindOf(call());
+    await settle();
+    expect(tokenRequests).toHaveLength(2);
+    setup.response = () => upstreamResponseOf(vectors);
+    await call();
+    resolve(upstreamResponseOf("", { status: 503 }));
+    expect((await forbidden).kind).toBe("upstream_forbidden");
+    await call();
+    expect(sent.map(({ headers }) => headers.authorization?.at(-1)).join("")).toBe("1111");
+  });
+
   test("that the operator configures is used unchanged", async () => {
     const { tokenRequests, sent, call, target } = arrange();
     await call(undefined, { ...target, upstream: { ...target.upstream, apiKey: "ya29.ready" } });

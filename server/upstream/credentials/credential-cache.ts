@@ -128,21 +128,29 @@ export function createCredentialCache(options: CredentialCacheOptions) {
       return (streamed ?? adapter.sign)?.(withToken, signer, now()) ?? withToken;
     },
     /**
-     * Whether a request that was refused may succeed with another credential, which `authenticate` then fetches. A
-     * temporary credential may end early.
+     * Whether a request that was refused may succeed with another credential, which `authenticate` then adds. A
+     * temporary credential may end early. One that only lacks a permission serves the other requests until its
+     * replacement is there: the token service may be down.
      */
-    mayReplace: (
+    mayReplace: async (
       upstream: Upstream,
       { headers: { authorization = "" } }: UpstreamRequest,
       refusal: ErrorKind,
-    ): boolean => {
+      signal: AbortSignal,
+    ): Promise<boolean> => {
       const cached = cache.get(upstream);
       if (!cached) return false;
       // A newer one was fetched in the meantime.
       if (cached.value === undefined || !isFor(authorization, cached.value)) return true;
-      if (refusal !== "upstream_credentials" && now() < cached.issuedAt + minAgeMs) return false;
-      delete cached.value;
-      return true;
+      if (refusal === "upstream_credentials") {
+        delete cached.value;
+        return true;
+      }
+      if (now() < cached.issuedAt + minAgeMs) return false;
+      return abortable(renew(cached), signal).then(
+        () => true,
+        () => false,
+      );
     },
   };
 }
