@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { isExecutable } from "../../lib/executable.ts";
+import { ignoreRejection } from "../../lib/tasks.ts";
 import type { FileInThread, PackedYaml, ProblemOptions } from "./pack-yaml.ts";
 import type { Problem } from "./problem.ts";
 
@@ -14,10 +15,19 @@ const script = isExecutable
 
 export class YamlThread {
   readonly #worker: Worker;
+  /** Rejects when the thread fails or ends. */
+  readonly #end: Promise<never>;
 
   constructor(file: FileInThread) {
     this.#worker = new Worker(script, { workerData: file });
     this.#worker.unref();
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.#worker.once("error", reject);
+    this.#worker.once("exit", (code) =>
+      reject(new Error(`the thread that reads the file ended with code ${code}`)),
+    );
+    ignoreRejection(promise);
+    this.#end = promise;
   }
 
   /** Called once. Undefined if the file is invalid. */
@@ -31,10 +41,10 @@ export class YamlThread {
     return (await this.#response()) as readonly Problem[];
   }
 
-  /** Rejects with an exception of the thread. */
+  /** Rejects with an exception of the thread, and if the thread ends without a response. */
   async #response(): Promise<unknown> {
-    const [message] = (await once(this.#worker, "message")) as [unknown];
-    return message;
+    const [message] = await Promise.race([once(this.#worker, "message"), this.#end]);
+    return message as unknown;
   }
 
   [Symbol.dispose](): void {
