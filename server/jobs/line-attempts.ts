@@ -105,7 +105,7 @@ interface LineAttemptsOptions {
 /** Attempts of a line whose upstream fails. Lines that were merged are then sent one by one. */
 const maxFailuresOf = ({ inputsOfLines }: JobLine): number => (inputsOfLines ? 1 : 3);
 /** How long after the deadline the gateway tries to deliver a result of a vendor's batch, which is paid for. */
-const deliveryMs = 3_600_000;
+export const deliveryMs = 3_600_000;
 
 /** One line of a claimed range. */
 interface RunningLine {

@@ -36,7 +36,7 @@ import {
   type RangeEnd,
   type SegmentKind,
 } from "./job-kind.ts";
-import type { LineAttempts, LineEnd } from "./line-attempts.ts";
+import { deliveryMs, type LineAttempts, type LineEnd } from "./line-attempts.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
 import { laterOf, type Pace, retryStorage } from "./waits.ts";
 
@@ -128,7 +128,7 @@ export class RangeRun implements HeldRange {
 
   async #runLines(): Promise<RangeEnd> {
     const { files } = this.#options;
-    if (this.#range.attempts > 0) await removeUnsettled(files, this.#range);
+    if (this.#mayHaveResults) await removeUnsettled(files, this.#range);
     const opened = await this.#kind.open(this);
     if (!("lines" in opened)) return opened;
     for await (const group of groupLines(opened.lines)) {
@@ -141,11 +141,20 @@ export class RangeRun implements HeldRange {
     return isDone ? { kind: "done" } : { kind: "failed", error: incompleteInput() };
   }
 
-  /** If the storage or the database is not available, it may be later. */
+  /**
+   * An earlier process may have written results. While a batch of the vendor is polled, there are none: lines that end
+   * without it are written from the same line again, which replaces them.
+   */
+  get #mayHaveResults(): boolean {
+    const { attempts, phase } = this.#range;
+    return attempts > 0 && (phase === "lines" || phase === "refused" || phase === "delivering");
+  }
+
+  /** If the storage or the database is not available, it may be later, and results of a vendor are paid for. */
   #endOf(thrown: unknown): RangeEnd {
     const error = toGatewayError(thrown, undefined);
     const isUnavailable = error.kind === "storage_unavailable";
-    return isUnavailable && this.#options.now() < this.#range.job.deadline
+    return isUnavailable && this.#options.now() < this.#range.job.deadline + deliveryMs
       ? this.#waits(error, error.cause)
       : { kind: "failed", error };
   }

@@ -92,6 +92,10 @@ function startWorld({
     fillDisk: () => {
       hasSpace = false;
     },
+    openWith: (open: JobKind["open"]) => {
+      kind.open = open;
+    },
+    linesOf,
     /** The job is validated. */
     prepareWith: (prepare: NonNullable<JobKind["prepare"]>) => {
       kind.prepare = prepare;
@@ -207,6 +211,61 @@ test("a database that fails while the batch of a vendor is recorded delays the j
   world.pass(minute / 4);
   await until(() => world.ended.length > 0);
   expect(world.ended).toMatchObject([{ status: "completed", completed: 10, failed: 0 }]);
+});
+
+test("the paid results of a vendor are delivered after the deadline, although the database and the storage fail", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  world.pass(2 * minute);
+  await world.store.expire(Date.now() + 2 * minute);
+  const failures = { record: 1, list: 1 };
+  const { files } = world;
+  const list = files.list.bind(files);
+  files.list = async (folder) => {
+    if (failures.list-- > 0) throw new GatewayError("storage_unavailable", "The store is down.");
+    return list(folder);
+  };
+  world.openWith(async (held) => {
+    if (!(await held.record({ phase: "delivering" }))) return { kind: "stopped" };
+    const vendor = { priceFactor: 1 } as NonNullable<JobLine["vendor"]>;
+    async function* delivered() {
+      for await (const line of world.linesOf(held.range)) yield { ...line, vendor };
+    }
+    return { lines: delivered() };
+  });
+  const { wake } = world.start("a", ok, {
+    ...world.store,
+    recordState: async (...recorded) => {
+      const isRecorded = await world.store.recordState(...recorded);
+      if (failures.record-- > 0) throw new Error("The database was restarted.");
+      return isRecorded;
+    },
+  });
+  await until(() => {
+    world.pass(1000);
+    wake();
+    return world.ended.length > 0;
+  });
+  expect(failures.list).toBeLessThan(1);
+  expect(world.ended).toMatchObject([{ status: "expired", completed: 10, failed: 0 }]);
+});
+
+test("a poll of a vendor's batch does not list the stored results", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  let [polls, lists] = [0, 0];
+  world.files.list = async () => {
+    lists++;
+    return [];
+  };
+  world.openWith(async (held) => {
+    polls++;
+    if (!(await held.record({ phase: "created" }))) return { kind: "stopped" };
+    return { kind: "waits", wait: { until: 0, error: null } };
+  });
+  world.start("a", ok);
+  await until(() => polls >= 3);
+  expect(lists).toBe(0);
 });
 
 test("a validation that fails for an unknown reason is tried three times, and then fails its job", async () => {
