@@ -5,7 +5,9 @@
  */
 import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import type { ByteTurns } from "../lib/byte-turns.ts";
+import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { Log } from "../lib/log.ts";
 import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { Turns } from "../lib/turns.ts";
@@ -51,6 +53,7 @@ export interface RunRangeOptions {
   readonly byteTurns: Pick<ByteTurns, "steps">;
   /** Unix milliseconds. */
   readonly now: () => number;
+  readonly log: Pick<Log, "error">;
   /** A line was charged: that much is still reserved for the range. */
   readonly onCharged: (range: ClaimedRange, reserved: RangeReservation) => void;
 }
@@ -156,7 +159,19 @@ export class RangeRun implements HeldRange {
     const isUnavailable = error.kind === "storage_unavailable";
     return isUnavailable && this.#options.now() < this.#range.job.deadline + deliveryMs
       ? this.#waits(error, error.cause)
-      : { kind: "failed", error };
+      : this.#failed(error);
+  }
+
+  /** Of a bug, the client gets no detail, and the log has the stack trace. */
+  #failed(error: GatewayError): RangeEnd {
+    if (error.kind === "internal") {
+      const thrown = error.cause ?? error;
+      this.#options.log.error("internal-error", {
+        job: this.#range.job.id,
+        error: errorStack(thrown),
+      });
+    }
+    return { kind: "failed", error };
   }
 
   #waits(error: GatewayError, cause?: unknown): RangeEnd {
@@ -333,9 +348,7 @@ export class RangeRun implements HeldRange {
         writeSegment(files, this.#range, line, kind, open()),
       );
     } catch (error) {
-      return stopping.aborted
-        ? stopped
-        : { kind: "failed", error: toGatewayError(error, undefined) };
+      return stopping.aborted ? stopped : this.#failed(toGatewayError(error, undefined));
     }
   }
 

@@ -40,6 +40,7 @@ function startWorld({
   const disk = { ...unlimitedDisk, hasSpace: () => hasSpace };
   const files = new StoredFiles({ folder: resultFolder ?? folder.path, disk, now: Date.now });
   const ended: StoredJob[] = [];
+  const errors: { readonly event: string; readonly fields: object }[] = [];
   /** The jobs whose event is recorded, or undefined if it cannot be. */
   let announced: string[] | undefined = [];
   /** The output and error lines of the job, when it ended. */
@@ -81,6 +82,8 @@ function startWorld({
     store,
     files,
     ended,
+    /** What the log has at the level `error`. */
+    errors,
     results: () => results,
     announced: () => announced,
     breakEvents: (isBroken: boolean) => {
@@ -162,7 +165,10 @@ function startWorld({
           if (!announced) throw new Error("The events cannot be written.");
           announced.push(id);
         },
-        log: { warn: () => undefined, error: () => undefined },
+        log: {
+          warn: () => undefined,
+          error: (event, fields = {}) => void errors.push({ event, fields }),
+        },
         now,
       });
       runner.start();
@@ -266,6 +272,19 @@ test("a poll of a vendor's batch does not list the stored results", async () => 
   world.start("a", ok);
   await until(() => polls >= 3);
   expect(lists).toBe(0);
+});
+
+test("a bug that fails a job is in the log with its stack trace", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  world.openWith(async () => {
+    throw new TypeError("A bug.");
+  });
+  world.start("a", ok);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "failed" }]);
+  const error = expect.stringMatching(/^TypeError: A bug\.\n +at /);
+  expect(world.errors).toEqual([{ event: "internal-error", fields: { job: "batch_1", error } }]);
 });
 
 test("a validation that fails for an unknown reason is tried three times, and then fails its job", async () => {
