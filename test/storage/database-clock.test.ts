@@ -1,7 +1,10 @@
 /** The clock of the database, as a replica with another clock reads it. */
 import { expect, test } from "bun:test";
-import { DatabaseClock } from "../../server/storage/postgres/database-clock.ts";
+import { DatabaseClock, withMeasuredClock } from "../../server/storage/postgres/database-clock.ts";
+import { createJobStore, type JobStore } from "../../server/storage/sql/job-store.ts";
+import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
 import { closeAfterEach } from "../clean-up.ts";
+import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 
 const closeAfter = closeAfterEach();
@@ -59,4 +62,65 @@ test("a difference within the round trip of the measurement is no offset", async
   closeAfter(clock);
   await clock.start();
   expect(clock.now()).toBe(1000);
+});
+
+test("a replica a day ahead that starts without the database ends no job of the others", async () => {
+  using folder = temporaryFolder();
+  const [server, day] = [1_000_000_000, 86_400_000];
+  let isReachable = false;
+  const clock = new DatabaseClock({
+    serverNow: async () => {
+      if (!isReachable) throw new Error("unreachable");
+      return server;
+    },
+    now: () => server + day,
+    clock: () => 0,
+    everyMs: 5,
+  });
+  closeAfter(clock);
+  await clock.start();
+  const db = openJobDatabase(folder.path, () => server);
+  closeAfter(db);
+  const jobs = withMeasuredClock(createJobStore(db), clock);
+  const quota = { jobs: 10, bytes: 1e9 };
+  const create = (id: string, deadline: number) =>
+    jobs.create(
+      {
+        id,
+        kind: "batch",
+        endpoint: "/v1/embeddings",
+        owner: "project:a",
+        keyId: "key_a",
+        status: "in_progress",
+        bytes: 0,
+        data: {},
+        ranges: [{ firstLine: 0, lines: 1, position: 0 }],
+        createdAt: server - day,
+        deadline,
+        expiresAt: deadline,
+      },
+      quota,
+      quota,
+    );
+  await create("batch_open", server + 1000);
+  await create("batch_late", server - 1000);
+  const endings = async () => {
+    await jobs.expire(clock.now());
+    const find = async (id: string) => (await jobs.find("project:a", id))?.ending;
+    return [await find("batch_open"), await find("batch_late")];
+  };
+  expect(await endings()).toEqual([null, null]);
+  isReachable = true;
+  await until(() => clock.isMeasured);
+  expect(await endings()).toEqual([null, "expired"]);
+});
+
+test("a replica a day ahead that starts without the database deletes no job of the others", async () => {
+  const store = { listExpired: async () => [{}], listUncleaned: async () => [{}] };
+  const listed = async (isMeasured: boolean) => {
+    const jobs = withMeasuredClock(store as unknown as JobStore, { isMeasured });
+    return [...(await jobs.listExpired(0, 1)), ...(await jobs.listUncleaned(0, 1))].length;
+  };
+  expect(await listed(false)).toBe(0);
+  expect(await listed(true)).toBe(2);
 });

@@ -3,6 +3,7 @@
  * What is in the database has the times of this clock, so that replicas whose clocks differ agree on what is due.
  */
 import { repeat } from "../../lib/timers.ts";
+import type { JobStore } from "../sql/job-store.ts";
 
 interface DatabaseClockOptions {
   /** The time of the database, in Unix milliseconds. */
@@ -18,6 +19,7 @@ interface DatabaseClockOptions {
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;
   #offsetMs = 0;
+  #isMeasured = false;
   #stop: (() => Promise<void>) | undefined;
 
   constructor(options: DatabaseClockOptions) {
@@ -26,6 +28,11 @@ export class DatabaseClock {
 
   /** Unix milliseconds. */
   readonly now = (): number => Math.round(this.#options.now() + this.#offsetMs);
+
+  /** False: the database was unreachable since the start, so this is the replica's own clock. */
+  get isMeasured(): boolean {
+    return this.#isMeasured;
+  }
 
   /** Measures the offset, and then again and again. While the database is unreachable, the last offset counts. */
   async start(): Promise<void> {
@@ -46,9 +53,24 @@ export class DatabaseClock {
     const offsetMs = server + roundTripMs / 2 - now();
     // A smaller difference is within the error of the measurement.
     if (Math.abs(offsetMs - this.#offsetMs) > roundTripMs) this.#offsetMs = offsetMs;
+    this.#isMeasured = true;
   }
 
   async close(): Promise<void> {
     await this.#stop?.();
   }
 }
+
+/** Until the clock is measured, no job is late: a replica whose own clock is wrong would end the jobs of all replicas. */
+export const withMeasuredClock = (
+  jobs: JobStore,
+  clock: Pick<DatabaseClock, "isMeasured">,
+): JobStore => ({
+  ...jobs,
+  expire: async (now) => {
+    if (clock.isMeasured) await jobs.expire(now);
+  },
+  listExpired: async (now, limit) => (clock.isMeasured ? jobs.listExpired(now, limit) : []),
+  // A day after the end of a job, what is left at a vendor is given up.
+  listUncleaned: async (now, limit) => (clock.isMeasured ? jobs.listUncleaned(now, limit) : []),
+});

@@ -22,7 +22,7 @@ import { LastKnownConfig } from "../sqlite/last-known-config.ts";
 import { StoreError } from "../sqlite/open-database.ts";
 import { isUnavailable } from "../unavailable.ts";
 import { PostgresDatabase } from "./database.ts";
-import { DatabaseClock } from "./database-clock.ts";
+import { DatabaseClock, withMeasuredClock } from "./database-clock.ts";
 import { withLastKnownEntities, withLastKnownKeys } from "./last-known-stores.ts";
 import { createLedgerExports } from "./ledger-exports.ts";
 import { createPostgresLedgerQueries } from "./ledger-queries.ts";
@@ -83,7 +83,7 @@ export async function openSharedStorage(options: SharedStorageOptions) {
     webhookEndpoints: createWebhookEndpointStore(db),
     files: createFileIndex(db),
     uploads: createUploadStore(db),
-    jobs: createJobStore(db),
+    jobs: withMeasuredClock(createJobStore(db), databaseClock),
     ledger: new PostgresLedgerStore(db),
     exports: createLedgerExports(db),
     queries: createPostgresLedgerQueries(queryDb, clock),
