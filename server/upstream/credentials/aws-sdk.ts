@@ -15,6 +15,7 @@ import { sleep, withTimeout } from "../../lib/timers.ts";
 import type { AwsKeys, CredentialContext, Issued, UpstreamResponse } from "../adapter.ts";
 import { memberOf } from "../adapters/wire/members.ts";
 import type { AwsAuth } from "./aws-auth.ts";
+import { endProcessesWith } from "./aws-process.ts";
 import {
   cleanDetail,
   metadataDelaysMs,
@@ -69,7 +70,7 @@ export async function awsKeys(
         });
   try {
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = await abortable(
-      provider(),
+      endProcessesWith(context.signal, () => provider()),
       context.signal,
     );
     return {

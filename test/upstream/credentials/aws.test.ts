@@ -1,7 +1,7 @@
 /** Keys of AWS for Bedrock and SageMaker: every source, its order, and what the operator learns if one fails. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { createHash, generateKeyPairSync } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GatewayError } from "../../../server/lib/gateway-error.ts";
 import type { Environment } from "../../../server/upstream/adapter.ts";
@@ -17,14 +17,19 @@ const hour = 3_600_000;
 const inOneHour = () => new Date(Date.now() + hour).toISOString();
 const nowhere = { HOME: "/nonexistent" };
 
-function fetchWith(auth: Record<string, unknown>, env: Environment, own: object = {}) {
+function fetchWith(
+  auth: Record<string, unknown>,
+  env: Environment,
+  own: object = {},
+  signal = new AbortController().signal,
+) {
   const read = bedrock.kind.options.auth?.parse(auth);
   const options = { region: "eu-west-1", auth: read, ...own };
   const upstream = { id: "bedrock", kind: "bedrock", headers: {}, options };
   const credential = bedrock.adapter.credential?.(upstream);
   if (!credential) throw new Error("no credential");
   const all = { ...nowhere, ...env };
-  return inEnvironment(all, async () => credential.issue(contextWith(all)));
+  return inEnvironment(all, async () => credential.issue({ ...contextWith(all), signal }));
 }
 
 async function detailOf(doing: Promise<unknown>): Promise<string> {
@@ -32,6 +37,12 @@ async function detailOf(doing: Promise<unknown>): Promise<string> {
   if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${String(error)}`);
   expect(error.kind).toBe("upstream_credentials");
   return error.details.logDetail ?? "";
+}
+
+/** A process that has ended, but whose parent has not asked how, is a zombie (`Z`). */
+function isRunning(pid: number): boolean {
+  const { stdout } = Bun.spawnSync(["ps", "-o", "stat=", "-p", String(pid)]);
+  return /^[^Z]/.test(stdout.toString().trim());
 }
 
 /** Within 50 seconds of an hour. */
@@ -208,6 +219,27 @@ describe("a profile", () => {
     expect(await detailOf(fetchWith({ type: "profile", profile: "bad" }, env))).toBe(
       "AWS: credential_process failed",
     );
+  });
+
+  test("names a program that hangs: it ends with the request for keys, and so do the programs it started", async () => {
+    using home = homeWith("");
+    const pids = join(home.path, "pids");
+    writeFileSync(
+      join(home.path, ".aws", "config"),
+      `[profile p]\ncredential_process = sleep 600 & echo $$ $! > ${pids}.new; mv ${pids}.new ${pids}; wait\n`,
+    );
+    const stopping = new AbortController();
+    const env = { ...process.env, HOME: home.path };
+    const issuing = fetchWith({ type: "profile", profile: "p" }, env, {}, stopping.signal);
+    issuing.catch(() => undefined);
+    while (!existsSync(pids)) await Bun.sleep(5);
+    const started = readFileSync(pids, "utf8").trim().split(" ").map(Number);
+    expect(started.map(isRunning)).toEqual([true, true]);
+    stopping.abort(new GatewayError("upstream_timeout", "stopped"));
+    await expect(issuing).rejects.toThrow("stopped");
+    const until = Date.now() + 10_000;
+    while (started.some(isRunning) && Date.now() < until) await Bun.sleep(5);
+    expect(started.filter(isRunning)).toEqual([]);
   });
 
   test("uses single sign-on with the token of aws sso login, and says when it has expired", async () => {
