@@ -67,7 +67,9 @@ function mergedOf({ lines, inputs, counts }: Run): MergedLines {
   const [first] = lines;
   if (!first || lines.length === 1) return { lines };
   const body = { ...(first.body as Body), input: inputs };
-  return { lines, merged: { ...first, body, inputsOfLines: counts } };
+  const nanos = lines.reduce((sum, { reserved }) => sum + (reserved?.nanos ?? 0), 0);
+  const reserved = first.reserved && { reserved: { ...first.reserved, nanos } };
+  return { lines, merged: { ...first, ...reserved, body, inputsOfLines: counts } };
 }
 
 /** Lines whose cost is reserved already are not merged with others. */

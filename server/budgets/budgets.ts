@@ -102,7 +102,7 @@ export function createBudgets(options: BudgetsOptions) {
     { dollars, maxDollars }: Pick<Estimate, "dollars" | "maxDollars">,
     at: number,
   ): GatewayError => {
-    const { likely } = amountsOf(dollars, maxDollars);
+    const { likely } = amountsOf({ dollars, maxDollars });
     const exhausted = exceeded.filter(({ counter, limit }) =>
       counter.isExhaustedFor(likely || undefined, limit),
     );
@@ -136,7 +136,7 @@ export function createBudgets(options: BudgetsOptions) {
     sharedId?: string,
   ): Reservation => {
     const id = sharedId ?? counters.newEntryId();
-    const { most, likely } = amountsOf(estimate.dollars, estimate.maxDollars);
+    const { most, likely } = amountsOf(estimate);
     const reserved = budgets.filter((budget) => {
       const isLikely = underReserved.includes(budget);
       const nanos = isLikely ? likely : most;
@@ -164,7 +164,7 @@ export function createBudgets(options: BudgetsOptions) {
      */
     reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation => {
       const { dollars, maxDollars } = estimate;
-      const { most, likely } = amountsOf(dollars, maxDollars);
+      const { most, likely } = amountsOf(estimate);
       const budgets = budgetsFor(charged, estimate, at);
       const underReserved = budgets.filter(
         ({ counter, limit }) => !isFree(estimate) && counter.wouldExceed(most || undefined, limit),
@@ -190,7 +190,7 @@ export function createBudgets(options: BudgetsOptions) {
     ): RequestBudgets | undefined => {
       if (!counters.isShared) return undefined;
       const { dollars, maxDollars } = estimate;
-      const { most, likely } = amountsOf(dollars, maxDollars);
+      const { most, likely } = amountsOf(estimate);
       const find = (): BudgetInPeriod[] => budgetsFor(charged, estimate, at);
       find();
       const accept = (
@@ -260,11 +260,19 @@ export function refuseUnknownPrice(charged: readonly BudgetedOwner[], estimate: 
   if (strict) throw priceUnknownError(strict);
 }
 
-/** In nano-dollars. 0: unknown. */
-const amountsOf = (dollars: number | undefined, maxDollars = dollars) => ({
-  most: toNanos(maxDollars ?? 0),
-  likely: toNanos(dollars ?? 0),
-});
+/** What is to be reserved, in nano-dollars. 0: unknown. */
+const amountsOf = ({
+  dollars,
+  maxDollars = dollars,
+  reservedPart = 0,
+}: Pick<Estimate, "dollars" | "maxDollars" | "reservedPart">) => {
+  const rest = (whole = 0): number => {
+    const nanos = toNanos(whole);
+    // The cost is known, also if all of it is reserved.
+    return nanos === 0 ? 0 : Math.max(1, nanos - toNanos(reservedPart));
+  };
+  return { most: rest(maxDollars), likely: rest(dollars) };
+};
 
 /** The request reserves nothing, and is not refused: it is free, or its cost is reserved already. */
 const isFree = ({ dollars, maxDollars = dollars, isCertain }: Estimate): boolean =>

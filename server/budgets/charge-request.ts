@@ -93,7 +93,9 @@ export function createRequestCharging({
     if (line?.vendor) return noCost;
     const estimate = estimateQuery(request);
     const isReserved = line?.wasSent || line?.isReserved;
-    return isReserved ? { ...estimate, maxDollars: 0, isCertain: true } : estimate;
+    if (isReserved) return { ...estimate, maxDollars: 0, isCertain: true };
+    const { reservedPart } = line ?? {};
+    return reservedPart === undefined ? estimate : { ...estimate, reservedPart };
   };
 
   const retain = ({ record }: ChargedRequest, reservation: Reservation): void => {

@@ -3,7 +3,8 @@
  * reserves the estimated cost as for any request. Then the row of the range gets the estimate of each owner, and every
  * process reserves what the rows say, under the name of the range: it does not matter which process wrote it, which one
  * runs the lines, and which ones end. The lines are charged as requests, and no budget that has reserved them refuses
- * them. The process that runs them reserves less with each line that is charged; the row follows when they are settled.
+ * them; a line that a vendor's batch did not run, and that is sent at the full price, needs room for the rest. The
+ * process that runs them reserves less with each line that is charged; the row follows when they are settled.
  */
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../budgets/budgets.ts";

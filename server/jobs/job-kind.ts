@@ -49,6 +49,8 @@ export interface JobLine {
   readonly failure?: GatewayError;
   /** The part of the range's reservation that belongs to the line. If absent, nothing is reserved for it. */
   readonly reserved?: LineReservation;
+  /** The line may cost more than is reserved for it: a vendor's batch did not run it, and it is sent at the full price. */
+  readonly isPartlyReserved?: boolean;
 }
 
 /** Consecutive lines, and the one request with all of their inputs. If absent, the line is sent by itself. */

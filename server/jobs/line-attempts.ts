@@ -3,6 +3,7 @@
  * again until the deadline of its job. The API key is looked up for each attempt, as it is then.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
+import { toDollars } from "../lib/nano-dollars.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Caller } from "../request/caller.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
@@ -146,7 +147,7 @@ export class LineAttempts {
       if (response instanceof GatewayError) return none(response);
       const result = this.#resultOf(running, response, context);
       if (result) return result;
-      if (!isRefusedByLimit(response)) failures++;
+      if (isFailure(running, response, context)) failures++;
       const delayMs = this.#delayOf(running, response, { failures, attempt });
       if (delayMs === undefined) return resultOf(response, context);
       if (context.wasSent && !(await this.#clearSent(running))) return stopped;
@@ -253,7 +254,8 @@ export class LineAttempts {
       secrets,
       priority: kind.priority,
       earlier,
-      isReserved: line.reserved !== undefined,
+      isReserved: line.reserved !== undefined && !line.isPartlyReserved,
+      reservedPart: line.isPartlyReserved ? toDollars(line.reserved?.nanos ?? 0) : undefined,
       vendor: line.vendor,
       fingerprint: line.idempotency?.fingerprint,
       onRecorded: () => reservations.release(requestId),
@@ -284,8 +286,16 @@ const none = (error: GatewayError): LineResult => ({ kind: "none", error });
 const possiblyBilled = ({ kind, message, details }: GatewayError): GatewayError =>
   withBillingWarning(new GatewayError(kind, message, { ...details, mayBeBilled: true }));
 
-const isRefusedByLimit = ({ status }: OutgoingResponse): boolean =>
-  status === 429 || status === 503;
+/** What a limit refuses waits until the deadline. */
+function isFailure(
+  { line }: Pick<RunningLine, "line">,
+  { status }: OutgoingResponse,
+  { error }: Pick<LineContext, "error">,
+): boolean {
+  // The budget may be too small because of the other lines of the range, whose reservation stays while they wait.
+  const isOverBudget = line.isPartlyReserved === true && error?.code === "over_budget";
+  return isOverBudget || (status !== 429 && status !== 503);
+}
 
 const isSuccess = ({ status }: OutgoingResponse): boolean => status >= 200 && status <= 299;
 

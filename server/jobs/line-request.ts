@@ -132,6 +132,7 @@ interface LineContextOptions {
   readonly secrets: Pick<SecretBox, "encrypt" | "decrypt">;
   readonly priority: Priority;
   readonly isReserved: boolean;
+  readonly reservedPart: number | undefined;
   readonly vendor: VendorLine | undefined;
   readonly fingerprint: string | undefined;
   /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
@@ -151,6 +152,7 @@ export class LineContext implements JobLineContext {
   readonly requestId: string;
   readonly priority: Priority;
   readonly isReserved: boolean;
+  readonly reservedPart: number | undefined;
   readonly vendor: VendorLine | undefined;
   readonly #inTurn = createSerialize();
   readonly #resumed: UpstreamJob[] | undefined;
@@ -165,6 +167,7 @@ export class LineContext implements JobLineContext {
     this.requestId = options.requestId;
     this.priority = options.priority;
     this.isReserved = options.isReserved;
+    this.reservedPart = options.reservedPart;
     this.vendor = options.vendor;
     options.stopping.addEventListener("abort", this.#onStopping, { once: true });
     options.ending?.addEventListener("abort", this.#onEnding, { once: true });

@@ -214,6 +214,8 @@ export class RangeRun implements HeldRange {
       const results = this.#runMerged(each, at);
       // Handled below, when all lines have begun.
       ignoreRejection(results);
+      // The next one may spend what this one has reserved, and does not cost.
+      if (each.lines[0]?.isPartlyReserved) await results.catch(() => undefined);
       running.push(results);
       at += each.lines.length;
       if (running.length % requestsPerTurn === 0 || this.#turns.isDue()) await this.#turns.next();

@@ -39,6 +39,8 @@ export interface CostEstimate {
   readonly dollars: number | undefined;
   /** The upper bound, which is reserved if it fits. If absent, the same as `dollars`. */
   readonly maxDollars?: number | undefined;
+  /** The part of the cost that is reserved already, in US dollars. */
+  readonly reservedPart?: number;
   /** Every target that can serve the request has a known price for it. */
   readonly isCertain: boolean;
 }

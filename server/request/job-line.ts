@@ -8,6 +8,8 @@ export interface JobLineContext extends SendRecord {
   readonly priority: "interactive" | "batch";
   /** Every process reserves the cost of the line already. False: it is reserved before the line is sent. */
   readonly isReserved: boolean;
+  /** US dollars that every process reserves for the line already: the rest is reserved before it is sent. */
+  readonly reservedPart?: number | undefined;
   /** An upstream request was sent, or was about to be, also by an earlier process. */
   readonly wasSent: boolean;
   /** The batch of a vendor has run the line. Undefined if it is sent now. */

@@ -238,7 +238,8 @@ class OpenedRange {
     const reserved = nanos === null ? {} : { reserved: { nanos, labels } };
     if (delivery.results.has(number))
       return { ...line, ...reserved, vendor: new ResultLine(delivery, sent) };
-    if (this.#mayRun) return { ...line, ...reserved };
+    if (this.#mayRun)
+      return { ...line, ...reserved, ...(nanos !== null && { isPartlyReserved: true }) };
     return { ...line, ...reserved, failure: this.#missing(end) };
   }
 

@@ -154,6 +154,30 @@ test("lines that run now, because the vendor's batch failed, may spend what was 
   }
 });
 
+test("a line that runs now, because the vendor's batch failed, is refused if its full price exceeds the budget", async () => {
+  vendor.control.outcome = "failed";
+  const { price, factor } = vendorModels.openai;
+  const [lines, tokens] = [10, 251];
+  const text = Array.from({ length: lines }, (_, at) =>
+    inputLine(`${at}`, `${at} ${"word ".repeat(200)}`),
+  ).join("");
+  // Enough for the vendor's batch, and too little for the full price of one of its lines beside the others.
+  const total = ((lines * tokens * price) / 1_000_000) * factor * 1.02;
+  gateway.reload(yaml.replace(/(name: test, key: \S+) }/, `$1, budget: { total: ${total} } }`));
+  try {
+    const batch = await run(atCheapest, text);
+    // The others may spend what was reserved for it.
+    expect(batch.request_counts).toEqual({ total: lines, completed: lines - 1, failed: 1 });
+    const { response } = (await resultsOf(client, batch)).get("0") ?? {};
+    expect(response).toMatchObject({
+      status_code: 429,
+      body: { error: { code: "insufficient_quota" } },
+    });
+  } finally {
+    gateway.reload(yaml);
+  }
+});
+
 test("a missing, a repeated and a wrong result fail their lines only", async () => {
   const ids = ["a", "missing", "repeated", "short", "b"];
   vendor.control.alter = ([first, , repeated, short, last]) => {
