@@ -17,6 +17,7 @@ import { describeProblems } from "../../server/config/yaml/problem.ts";
 import { readYaml } from "../../server/config/yaml/yaml-file.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
+import type { KeyStore } from "../../server/storage/sql/key-store.ts";
 import { openConfigEntityStore } from "../../server/storage/sqlite/gateway-database.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -313,6 +314,48 @@ test("a change of the store is read again after a read that failed", async () =>
   await configuration.store.put({ kind: "project", id: "a", value: {} }, 0, 1);
   await until(() => configuration.snapshot().projects?.has("a") === true);
   expect(configuration.log()).toContain("config-store-unreadable");
+});
+
+test("a change of the store that could not be applied is applied at the next poll", async () => {
+  let failures = 0;
+  const configuration = await openTestConfiguration({
+    path: "/nowhere/vexel.yaml",
+    pollMs: { store: 10 },
+    now: () => {
+      if (failures-- > 0) throw new Error("the clock is gone");
+      return Date.now();
+    },
+  });
+  cleanups.push(configuration.close);
+  failures = 1;
+  await configuration.store.put({ kind: "project", id: "a", value: {} }, 0, 1);
+  await until(() => configuration.snapshot().projects?.has("a") === true);
+  expect(configuration.log()).toContain("the clock is gone");
+});
+
+test("a revocation that could not be applied is applied at the next poll", async () => {
+  const opened = Promise.withResolvers<KeyStore>();
+  const configuration = await openTestConfiguration({
+    path: "/nowhere/vexel.yaml",
+    pollMs: { store: 10 },
+    keys: (keys) => {
+      opened.resolve(keys);
+      return keys;
+    },
+  });
+  cleanups.push(configuration.close);
+  const keys = await opened.promise;
+  const isKnown = () => configuration.snapshot().keys.has("hash");
+  const key = { id: "key_1", name: "web", hash: "hash", hint: "sk-vx", createdAt: 1 };
+  await keys.create({ ...key, models: ["*"] });
+  await until(isKnown);
+  let applied = 0;
+  configuration.onReload(() => {
+    if (!isKnown() && ++applied === 1) throw new Error("the gateway is busy");
+  });
+  await keys.revoke("key_1", 2);
+  await until(() => applied === 2);
+  expect(configuration.log()).toContain("the gateway is busy");
 });
 
 test("a poll that the end of the gateway interrupts is no unreadable store in the log", async () => {

@@ -80,6 +80,7 @@ describe("with 100,000 stored keys", () => {
 });
 
 describe("the reader of stored keys", () => {
+  type Apply = Parameters<ReturnType<typeof createStoredKeyReader>>[0];
   const stored = (at: number, revokedAt: number | null = null): StoredKey => ({
     id: `key_${at}`,
     name: `customer ${at}`,
@@ -101,7 +102,31 @@ describe("the reader of stored keys", () => {
         return { changes: next ? [{ key: next, isNew: true }] : [], revision: 1, hasMore: false };
       },
     });
-    await expect(read()).rejects.toThrow("the disk is gone");
-    expect((await read()).map(({ key: { id } }) => id)).toEqual(["key_1"]);
+    const applied: string[] = [];
+    const apply: Apply = async (changes) =>
+      void applied.push(...changes.map(({ key: { id } }) => id));
+    await expect(read(apply)).rejects.toThrow("the disk is gone");
+    await read(apply);
+    expect(applied).toEqual(["key_1"]);
+  });
+
+  test("reads a revocation again that could not be applied", async () => {
+    const read = createStoredKeyReader({
+      changesSince: async (revision) => ({
+        changes: revision < 1 ? [{ key: stored(1, 5), isNew: false }] : [],
+        revision: 1,
+        hasMore: false,
+      }),
+    });
+    const revoked: string[] = [];
+    let failures = 1;
+    const apply: Apply = async (changes) => {
+      if (failures-- > 0) throw new Error("it is not applied");
+      for (const { key, isRevoked } of changes) if (isRevoked) revoked.push(key.id);
+    };
+    await expect(read(apply)).rejects.toThrow("it is not applied");
+    await read(apply);
+    await read(apply);
+    expect(revoked).toEqual(["key_1"]);
   });
 });

@@ -14,7 +14,7 @@ import type { KeyStore } from "../../storage/sql/key-store.ts";
 import { withStoredKeys } from "../build/build-snapshot.ts";
 import { unknownReferenceWarnings } from "../build/config-warnings.ts";
 import { Composer, composeAtOnce, type Sources } from "../build/load-snapshot.ts";
-import { StoredKeys } from "../build/stored-keys.ts";
+import { type StoredKeyChange, StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
 import { fromEnvironment } from "../sources/environment-source.ts";
 import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
@@ -62,7 +62,10 @@ export async function openConfiguration(options: ConfigurationOptions) {
   const storedConfig = new StoredConfigReader(entities, secrets);
   const stored = await storedConfig.read();
   const readKeyChanges = createStoredKeyReader(keys);
-  const storedKeys = StoredKeys.empty.withChanges(await readKeyChanges());
+  let storedKeys = StoredKeys.empty;
+  await readKeyChanges(async (changes) => {
+    storedKeys = storedKeys.withChanges(changes);
+  });
 
   const composer = new Composer(inspectFolder);
   let current = composeAtOnce(
@@ -152,20 +155,24 @@ export async function openConfiguration(options: ConfigurationOptions) {
   const stopEntities = pollStore(
     (reason) => log.error("config-store-unreadable", { reason }),
     async (isRecovered) => {
-      if (await storedConfig.hasChanged()) await applyEntityChanges(isRecovered);
+      if (await storedConfig.hasChanged(current.sources.stored))
+        await applyEntityChanges(isRecovered);
     },
   );
 
   const applyKeyChanges = (): Promise<void> =>
     serializeKeys(async () => {
-      const changes = await readKeyChanges();
-      if (changes.length === 0) return;
-      await serialize(async () => {
-        const changedKeys = current.storedKeys.withChanges(changes);
-        const snapshot = withStoredKeys(current.snapshot, changedKeys);
-        current = { ...current, snapshot, storedKeys: changedKeys };
-        notify();
+      let changes: readonly StoredKeyChange[] = [];
+      await readKeyChanges(async (read) => {
+        await serialize(async () => {
+          const changedKeys = current.storedKeys.withChanges(read);
+          const snapshot = withStoredKeys(current.snapshot, changedKeys);
+          current = { ...current, snapshot, storedKeys: changedKeys };
+          notify();
+        });
+        changes = read;
       });
+      if (changes.length === 0) return;
       const { snapshot } = current;
       log.info("keys-changed", { keys: snapshot.keys.size, changed: changes.length });
       const added = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
@@ -189,7 +196,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
       composer,
       // With the last valid file, which is in force.
       current: async () => {
-        if (await storedConfig.hasChanged()) await applyEntityChanges();
+        if (await storedConfig.hasChanged(current.sources.stored)) await applyEntityChanges();
         return current;
       },
       now,

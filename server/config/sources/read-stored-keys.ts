@@ -10,18 +10,21 @@ import type { Key } from "../snapshot.ts";
 
 const pageSize = 1000;
 
+type ApplyKeyChanges = (changes: readonly StoredKeyChange[]) => Promise<void>;
+
 /**
- * The first call of the returned function reads all keys. It rejects with the error of the store; the next call then
- * reads the same changes. Calls must not overlap: two reads from the same revision would return the same changes twice.
+ * The first call of the returned function reads all keys. It rejects with the error of the store or of `apply`; the
+ * next call then reads the same changes, so that no revocation is lost. Calls must not overlap: two reads from the same
+ * revision would apply the same changes twice.
  */
 export function createStoredKeyReader(
   keys: Pick<KeyStore, "changesSince">,
-): () => Promise<StoredKeyChange[]> {
-  let revisionRead = 0;
-  return async () => {
+): (apply: ApplyKeyChanges) => Promise<void> {
+  let revisionApplied = 0;
+  return async (apply) => {
     const changes: StoredKeyChange[] = [];
     const share = shareEqualValues();
-    let revision = revisionRead;
+    let revision = revisionApplied;
     for (let hasMore = true; hasMore; ) {
       const page = await keys.changesSince(revision, pageSize);
       for (const { key } of page.changes) {
@@ -29,8 +32,8 @@ export function createStoredKeyReader(
       }
       ({ revision, hasMore } = page);
     }
-    revisionRead = revision;
-    return changes;
+    if (changes.length > 0) await apply(changes);
+    revisionApplied = revision;
   };
 }
 

@@ -47,8 +47,9 @@ export class StoredConfigReader {
     this.#secrets = secrets;
   }
 
-  async hasChanged(): Promise<boolean> {
-    return (await this.#store.revision()) !== this.#revision;
+  /** Whether the store differs from what is in force. What was read and could not be applied still differs. */
+  async hasChanged(inForce: StoredConfig): Promise<boolean> {
+    return this.#stored !== inForce || (await this.#store.revision()) !== this.#revision;
   }
 
   /**
