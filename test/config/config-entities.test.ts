@@ -3,7 +3,7 @@
  * gateway.
  */
 import { afterEach, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Composer, composeAtOnce } from "../../server/config/build/load-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
@@ -62,7 +62,7 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
     const all = { ...sources(), stored, storedKeys: StoredKeys.empty };
     return composeAtOnce(new Composer(undefined).compose(all, { version: 1, now: undefined }));
   };
-  return { folder, store, secrets, entities, snapshot };
+  return { folder, store, secrets, sources, entities, snapshot };
 }
 
 const upstream = { kind: "openai", apiKey: "sk-live-secret-1", headers: { "x-org": "org-secret" } };
@@ -314,6 +314,30 @@ test("a change of the store is read again after a read that failed", async () =>
   await configuration.store.put({ kind: "project", id: "a", value: {} }, 0, 1);
   await until(() => configuration.snapshot().projects?.has("a") === true);
   expect(configuration.log()).toContain("config-store-unreadable");
+});
+
+test("a stored local upstream is in force after a reload exactly if its folder then exists", async () => {
+  const { store, secrets, sources, folder } = open();
+  const path = join(folder, "minilm");
+  await store.put({ kind: "upstream", id: "own", value: { kind: "local", path } }, 0, 1);
+  const stored = await readStoredConfig(store, secrets);
+  const composer = new Composer((inspected) => (existsSync(inspected) ? [] : ["does not exist"]));
+  const reload = () => {
+    const all = { ...sources(), stored, storedKeys: StoredKeys.empty };
+    const { snapshot, leftOut } = composeAtOnce(composer.compose(all, { version: 1, now: 0 }));
+    return { own: snapshot.upstreams.get("own"), leftOut };
+  };
+  expect(reload()).toEqual({
+    own: undefined,
+    leftOut: [{ kind: "upstream", id: "own", field: "path", reason: "does not exist" }],
+  });
+  mkdirSync(path);
+  const { own, leftOut } = reload();
+  expect(own?.kind).toBe("local");
+  expect(leftOut).toEqual([]);
+  expect(reload().own).toBe(own!);
+  rmdirSync(path);
+  expect(reload().leftOut).toHaveLength(1);
 });
 
 test("a change of the store that could not be applied is applied at the next poll", async () => {

@@ -9,7 +9,7 @@ import { type EntityKind, entityKinds, fileEntry } from "../entities/entity-kind
 import type { Model, Project, Source, Webhook } from "../snapshot.ts";
 import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import { type ConfigRows, validateEntry } from "../validate/validate-config.ts";
-import { type InspectFolder, modelProblems } from "../validate/validate-references.ts";
+import { type InspectFolder, modelProblems, wrongFolder } from "../validate/validate-references.ts";
 import { buildWebhook } from "../validate/webhooks.ts";
 import { withoutNulls } from "../yaml/file-lists.ts";
 import type { Note } from "../yaml/problem.ts";
@@ -27,7 +27,7 @@ type ResolvedModel = { readonly model: Model } | { readonly note: Note };
 const [workOfStep, workOfBuild] = [1000, 10] as const;
 
 export class EntityBuilder {
-  readonly #inspectFolder: InspectFolder | undefined;
+  readonly #inspectFolder: InspectFolder;
   readonly #entries = new WeakMap<StoredEntity, Validated>();
   readonly #models = new WeakMap<
     ModelRow,
@@ -38,18 +38,26 @@ export class EntityBuilder {
   readonly #provisioned = new WeakMap<ProvisionedUpstream, readonly Model[]>();
   #work = 0;
 
-  constructor(inspectFolder: InspectFolder | undefined) {
+  constructor(inspectFolder: InspectFolder = () => []) {
     this.#inspectFolder = inspectFolder;
   }
 
+  /** Looks into the folder of a local model each time: it may have been created or removed since. */
   validate(entity: StoredEntity, kind: EntityKind): Validated {
+    const validated = this.#validateEntry(entity, kind);
+    if (kind !== "upstream" || !("row" in validated)) return validated;
+    const upstream = validated.row as Upstream;
+    const [note] = wrongFolder(upstream.kind, upstream.options, this.#inspectFolder);
+    return note ? { note } : validated;
+  }
+
+  #validateEntry(entity: StoredEntity, kind: EntityKind): Validated {
     const known = this.#entries.get(entity);
     if (known) return known;
     this.#work += workOfBuild;
     const { id, value } = entity;
     const entry = withoutNulls(fileEntry(kind, id, value), 5);
-    const options = { show: quote, inspectFolder: this.#inspectFolder };
-    const validated = validateEntry(entityKinds[kind].list, entry, options);
+    const validated = validateEntry(entityKinds[kind].list, entry, { show: quote });
     this.#entries.set(entity, validated);
     return validated;
   }

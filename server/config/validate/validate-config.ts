@@ -67,11 +67,11 @@ type ValidatedEntry<List extends keyof ConfigRows> =
   /** The first problem, with a path that begins in the entry. */
   | { readonly note: Note };
 
-/** Validates what does not depend on other entries. */
+/** Validates what depends neither on other entries nor on folders. */
 export function validateEntry<List extends keyof ConfigRows>(
   list: List,
   value: unknown,
-  { show, inspectFolder = () => [] }: Pick<ValidationOptions, "show" | "inspectFolder">,
+  { show }: Pick<ValidationOptions, "show">,
 ): ValidatedEntry<List> {
   const { data, error } = entrySchemas[list].safeParse(value);
   if (error) {
@@ -84,7 +84,7 @@ export function validateEntry<List extends keyof ConfigRows>(
   }
   if (list !== "upstreams") return { row: data as ConfigRows[List] };
   const row = data as ConfigFile["upstreams"][number];
-  const [note] = upstreamProblems(row, inspectFolder);
+  const [note] = upstreamProblems(row, () => []);
   return note ? { note } : { row: asUpstream(row) as ConfigRows[List] };
 }
 

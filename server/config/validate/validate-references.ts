@@ -66,7 +66,7 @@ type ModelRow = ConfigFile["models"][number];
 
 /** The paths begin in the entry. */
 export const upstreamProblems = (upstream: UpstreamRow, inspect: InspectFolder): Note[] => [
-  ...wrongFolder(upstream, inspect),
+  ...wrongFolder(upstream.kind, upstream, inspect),
   ...missingNeeds(upstream),
   ...missingChoice(upstream),
   ...twoCredentials(upstream),
@@ -147,7 +147,7 @@ const isSet = (upstream: object, name: string): boolean =>
   (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;
 
 /** A folder that does not exist or has no model would fail at the first request. */
-const wrongFolder = ({ kind, ...options }: UpstreamRow, inspect: InspectFolder): Note[] =>
+export const wrongFolder = (kind: string, options: object, inspect: InspectFolder): Note[] =>
   kind === "local" && "path" in options && typeof options.path === "string"
     ? inspect(options.path).map((message) => ({ path: ["path"], message }))
     : [];
