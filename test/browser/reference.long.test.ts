@@ -6,7 +6,7 @@ import { browserTest } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 browserTest(
-  "the API reference lists the operations of both APIs, sends requests with the user's key and keeps their results, loads nothing from other hosts, and leads to the sign-in page when the session has ended",
+  "the API reference lists the operations of both APIs, sends requests with the user's key and keeps their results, loads nothing from other hosts, and asks for a sign-in when the session has ended",
   async ({ page, context, open, url, problems }) => {
     const elsewhere: string[] = [];
     context.on("request", (request) => {
@@ -17,7 +17,9 @@ browserTest(
     let loads = 0;
     const models = "**/admin/api/models";
     await page.route(models, async (route) => {
-      const list = (await (await route.fetch()).json()) as Page<ShownModel>;
+      const response = await route.fetch();
+      if (!response.ok()) return route.fulfill({ response });
+      const list = (await response.json()) as Page<ShownModel>;
       const description = `loaded ${++loads} times`;
       await route.fulfill({
         json: { ...list, data: list.data.map((model) => ({ ...model, description })) },
@@ -58,7 +60,7 @@ browserTest(
     problems.expectFailure(/^401 GET /);
     await context.clearCookies();
     await page.getByRole("button", { name: "Execute" }).click();
-    await page.getByRole("heading", { name: "Sign in to Vexel" }).waitFor();
+    await page.getByRole("heading", { name: "Your session has ended" }).waitFor();
   },
   // Without the session at the end.
   { context: {} },
