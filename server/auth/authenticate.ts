@@ -13,6 +13,7 @@ import { matchesGlob } from "../lib/glob.ts";
 import { secretHash } from "../lib/secret-hash.ts";
 import type { Caller, PermittedModel } from "../request/caller.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
+import { projectOfOwner } from "./owner.ts";
 
 const scheme = "bearer ";
 
@@ -72,6 +73,30 @@ export function callerOfKey(id: string, snapshot: Snapshot, now: number): Caller
       ? "The API key of the job has expired. Submit the job again with a valid key."
       : "The API key of the job was revoked. Submit the job again with a valid key.",
   );
+}
+
+/**
+ * The API key that a job was submitted with, for work that a vendor has done and bills. It is charged although the key
+ * has expired. If it was revoked, the project that owns the job is.
+ */
+export function payerOfJob(
+  { keyId, owner }: { readonly keyId: string; readonly owner: string },
+  snapshot: Snapshot,
+): Caller {
+  const key = findKey(keyId, snapshot);
+  if (key) return brand<Key, "authenticated">(key);
+  const project = projectOfOwner(owner);
+  const revoked: Key = {
+    id: keyId,
+    name: keyId,
+    // Not a SHA-256 hash in hex, so no presented API key matches it.
+    hash: "",
+    models: ["*"],
+    ...(project !== null && { project }),
+    source: "built-in",
+  };
+  const { projects } = snapshot;
+  return brand<Key, "authenticated">({ ...revoked, ...keyBudgets(revoked, projects) });
 }
 
 /** Masked like OpenAI's error messages: enough to recognize a key, not enough to use it. */

@@ -94,6 +94,8 @@ interface LineAttemptsOptions {
   readonly runLine: RunLine;
   /** Throws GatewayError if the API key was revoked or has expired. */
   readonly callerOf: (keyId: string) => Caller;
+  /** The API key that is charged for what a vendor has run, also if it was revoked or has expired meanwhile. */
+  readonly payerOf: (job: Pick<StoredJob, "keyId" | "owner">) => Caller;
   readonly controlOf: (jobId: string) => JobControl;
   /** The log of reservations for the time after a crash. */
   readonly reservations: { release(requestId: string): void };
@@ -221,11 +223,11 @@ export class LineAttempts {
     { line, range }: RunningLine,
     context: LineContext,
   ): Promise<OutgoingResponse | GatewayError> {
-    const { callerOf, runLine, controlOf } = this.#options;
+    const { callerOf, payerOf, runLine, controlOf } = this.#options;
     const { id, keyId } = range.job;
     this.#inFlight++;
     try {
-      const caller = callerOf(keyId);
+      const caller = line.vendor ? payerOf(range.job) : callerOf(keyId);
       const signal = line.vendor
         ? context.signal
         : AbortSignal.any([controlOf(id).inFlightSignal, context.signal]);

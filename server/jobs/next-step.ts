@@ -24,9 +24,9 @@ export type Step =
   | "upload"
   /** The vendor's batch is created. */
   | "create"
-  /** It is looked up, because it may have been created. If it was not, it is created. */
+  /** It is looked up, because it may have been created. If it was not, it is created, unless the lines must end. */
   | "find"
-  /** The vendor is asked whether it has ended. It is canceled if the job ends. */
+  /** The vendor is asked whether it has ended. It is canceled if the job ends, or if its API key was revoked. */
   | "poll"
   /** It is canceled, and the lines end without its results. */
   | "abandon"
@@ -38,8 +38,11 @@ export type Step =
 interface Surroundings {
   /** The upstream that the lines are for exists, and has batches. */
   readonly hasVendor: boolean;
-  /** `moved`: the model has another upstream now. `gone`: the API key was revoked, or the model was deleted. */
-  readonly payer: "present" | "moved" | "gone";
+  /**
+   * `moved`: the model has another upstream now. `revoked`: the API key was revoked, or has expired. `gone`: the model was
+   * deleted, or the API key may not use it any more.
+   */
+  readonly payer: "present" | "moved" | "revoked" | "gone";
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -67,19 +70,24 @@ function nextUnsent({ phase, job }: RangeRow, { hasVendor, payer }: Surroundings
   if (job.ending) return "run";
   if (!hasVendor || payer === "moved") return "fail";
   // Each line fails with the reason.
-  if (payer === "gone") return "run";
+  if (payer === "gone" || payer === "revoked") return "run";
   return phase === "planned" ? "upload" : "create";
 }
 
-/** The vendor may have the batch. It is delivered, also if the model has another upstream now. */
+/**
+ * The vendor may have the batch. It is delivered, also if the model has another upstream now, or if the API key was
+ * revoked: what the vendor bills is charged.
+ */
 function nextSent(
   { phase, readings, job }: RangeRow,
   { hasVendor, payer, now }: Surroundings,
 ): Step {
   if (!hasVendor) return "fail";
   if (payer === "gone") return "abandon";
-  if (phase === "creating")
-    return payer === "moved" || (job.ending && isLate(job, now)) ? "abandon" : "find";
+  if (phase === "creating") {
+    const mustEnd = job.ending !== null || payer === "revoked";
+    return payer === "moved" || (mustEnd && isLate(job, now)) ? "abandon" : "find";
+  }
   if (phase !== "delivering") return "poll";
   return readings < maxReadings ? "deliver" : "unreadable";
 }

@@ -1,6 +1,6 @@
 /**
- * Proofs that a request passed a check. Only `authenticate`, `internalCaller` and `playgroundCaller` make a `Caller`,
- * and only `resolveModel` makes a `PermittedModel`.
+ * Proofs that a request passed a check. Only `authenticate`, `callerOfKey`, `payerOfJob`, `internalCaller` and
+ * `playgroundCaller` make a `Caller`, and only `resolveModel` makes a `PermittedModel`.
  */
 import type { Key, Model } from "../config/snapshot.ts";
 import type { Branded } from "../lib/branded.ts";

@@ -2,7 +2,7 @@
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
 import { endUserOrTagBudgetOf } from "../attribution/end-user-and-tag-limits.ts";
-import { callerOfKey, findKey } from "../auth/authenticate.ts";
+import { callerOfKey, findKey, payerOfJob } from "../auth/authenticate.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
@@ -60,6 +60,7 @@ export function wireJobs(
       },
     }),
     callerOf: (keyId) => callerOfKey(keyId, snapshot(), now()),
+    payerOf: (job) => payerOfJob(job, snapshot()),
     controlOf: (id) => controls.get(id) as JobControl,
     reservations: inFlight,
     stopping: stopping.signal,

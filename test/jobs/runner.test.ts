@@ -142,6 +142,7 @@ function startWorld({
         secrets: { encrypt: (text) => text, decrypt: (text) => text },
         runLine,
         callerOf: key,
+        payerOf: key,
         controlOf: (id) => controls.get(id) as JobControl,
         reservations: { release: () => undefined },
         stopping: stopping.signal,

@@ -87,11 +87,14 @@ export class VendorBatch {
   readonly #options: VendorBatchOptions;
   readonly #held: HeldRange;
   readonly #at: VendorTarget;
+  readonly #isEnding: boolean;
 
-  constructor(options: VendorBatchOptions, held: HeldRange, at: VendorTarget) {
+  /** `isRevoked`: the API key of the job was revoked, or has expired, so nothing more is sent. */
+  constructor(options: VendorBatchOptions, held: HeldRange, at: VendorTarget, isRevoked = false) {
     this.#options = options;
     this.#held = held;
     this.#at = at;
+    this.#isEnding = isRevoked || held.range.job.ending !== null;
   }
 
   async upload(
@@ -155,7 +158,7 @@ export class VendorBatch {
     if ("wait" in found) return { kind: "waits", wait: found.wait };
     if (found.id !== undefined)
       return this.#record({ phase: "created", ...stored({ ...this.#sent, id: found.id }) });
-    return this.#job.ending ? this.#record({ phase: "lines" }) : this.create();
+    return this.#isEnding ? this.#record({ phase: "lines" }) : this.create();
   }
 
   /** `id`: undefined if it was certainly not created. */
@@ -181,8 +184,8 @@ export class VendorBatch {
     const polled = await attempt(api.poll(endpoint, id));
     const status = "value" in polled ? polled.value : statusOf(polled.failure);
     if (status?.kind === "ended")
-      return status.isQueueFull && !this.#job.ending ? this.#createLater() : this.#end(status);
-    if (this.#job.ending) {
+      return status.isQueueFull && !this.#isEnding ? this.#createLater() : this.#end(status);
+    if (this.#isEnding) {
       if (phase === "canceling" && now() > phaseSince + cancelMs)
         return this.#end({ kind: "ended", outcome: "cancelled", files: [] });
       if (phase !== "canceling" && !(await this.#held.record({ phase: "canceling" })))

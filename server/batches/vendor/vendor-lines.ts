@@ -10,7 +10,7 @@
  *    estimated cost is reserved in all budgets, and the file is uploaded.
  * 2. `uploaded`. From here on, the estimate in the row is reserved by every process (`server/jobs/job-budget.ts`).
  *    `creating`: the batch is created, once. After a crash, or an error that does not say, it is looked up by its name.
- * 3. `created`. The batch is polled. `canceling`: it is canceled because the job ends.
+ * 3. `created`. The batch is polled. `canceling`: it is canceled because the job ends, or its API key was revoked.
  * 4. `delivering`. Its results are downloaded, and each line runs through the request pipeline, as lines do that run
  * now,
  *    with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the
@@ -134,12 +134,13 @@ class OpenedRange {
     at: VendorTarget,
     payer: ChargedLines | GatewayError,
   ): Promise<Opened | undefined> {
-    const batch = new VendorBatch(this.#options, this.#held, at);
+    const isRevoked = stateOf(payer) === "revoked";
+    const batch = new VendorBatch(this.#options, this.#held, at, isRevoked);
     switch (step) {
       case "upload":
         return batch.upload(payer as ChargedLines, this.#plain);
       case "deliver":
-        return this.#deliver(batch, at);
+        return this.#deliver(batch, at, isRevoked ? (payer as GatewayError) : undefined);
       case "unreadable":
         return {
           kind: "failed",
@@ -189,7 +190,12 @@ class OpenedRange {
     return isSent && this.#job.endpoint !== "/v1/embeddings";
   }
 
-  async #deliver(batch: VendorBatch, at: VendorTarget): Promise<Opened> {
+  /** `revoked`: why the API key cannot pay for more. */
+  async #deliver(
+    batch: VendorBatch,
+    at: VendorTarget,
+    revoked: GatewayError | undefined,
+  ): Promise<Opened> {
     const { files, now, byteTurns } = this.#options;
     const { readings } = this.#held.range;
     const { end } = storedBatchOf(this.#held.range).sent ?? {};
@@ -203,7 +209,7 @@ class OpenedRange {
       const isHeld = await this.#held.record({ readings: 0 });
       if (!isHeld) return stopped;
       const requests = await SentRequests.open(files, names.requests, turns);
-      return { lines: this.#delivered(at, results, requests, end) };
+      return { lines: this.#delivered(at, results, requests, end, revoked) };
     } catch (error) {
       // The vendor or the storage does not respond, which says nothing about the results.
       if (isUnavailable(error)) await this.#held.record({ readings });
@@ -218,15 +224,21 @@ class OpenedRange {
     results: VendorResults,
     requests: SentRequests,
     end: Ended,
+    revoked: GatewayError | undefined,
   ): AsyncGenerator<BatchLine> {
     const at = this.#held.range.phaseSince;
+    // A batch that was canceled for the API key: the other lines name the reason.
+    const failure = end.outcome === "cancelled" ? revoked : undefined;
     const delivery: Delivery = { ...requests.sentTo, upstream, at, api, results };
     try {
       for await (const line of this.#plain()) {
         const found = await requests.find(line.number);
         if (!found) yield line;
         else if (found instanceof GatewayError) yield { ...line, failure: found };
-        else yield this.#withResult(line, found, delivery, end);
+        else {
+          const ended = this.#withResult(line, found, delivery, end);
+          yield failure && !ended.vendor ? { ...ended, failure } : ended;
+        }
       }
     } finally {
       await requests.close();
@@ -257,8 +269,9 @@ class OpenedRange {
 
 const stopped: RangeEnd = { kind: "stopped" };
 
-function stateOf(payer: ChargedLines | GatewayError): "present" | "moved" | "gone" {
+function stateOf(payer: ChargedLines | GatewayError): "present" | "moved" | "revoked" | "gone" {
   if (!(payer instanceof GatewayError)) return "present";
+  if (payer.kind === "invalid_api_key") return "revoked";
   return payer.kind === "vendor_batch_failed" ? "moved" : "gone";
 }
 

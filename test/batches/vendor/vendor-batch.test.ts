@@ -184,6 +184,22 @@ test.each([
   expect(batch.calls).toEqual([]);
 });
 
+test("a batch of a revoked key that may have been created is looked up and canceled, and never created", async () => {
+  const revoked = (): never => {
+    throw new GatewayError("invalid_api_key", "The API key of the job was revoked.");
+  };
+  const missing = startBatch("/v1/embeddings", async () => undefined);
+  missing.setPayer(revoked);
+  missing.pass(2 * minute);
+  expect(await missing.read()).toMatchObject([{ number: 0 }]);
+  expect(missing.calls).toEqual([]);
+  const found = startBatch("/v1/embeddings", async () => "batch_found");
+  found.setPayer(revoked);
+  await found.advance();
+  expect(found.calls).toEqual(["cancel batch_found"]);
+  expect(found.held.range.phase).toBe("canceling");
+});
+
 test("a canceled batch that the vendor does not end is given up, and its lines end", async () => {
   const batch = startBatch("/v1/embeddings", async () => undefined, resultsFile("{}\n"));
   Object.assign(batch.api, { readResult: () => undefined });

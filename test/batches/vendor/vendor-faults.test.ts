@@ -124,21 +124,56 @@ test("a batch that is canceled before the vendor has created it is never created
   await until(() => vendor.files.size === 0);
 });
 
-test("the batch of a revoked API key is canceled at the vendor, and its lines name the reason", async () => {
+const withoutKey = yaml.replace(/.*name: test,.*\n/, "");
+
+test("the batch of a revoked API key is canceled at the vendor, its results are charged, and its other lines name the reason", async () => {
   vendor.control.isReady = false;
   const { id } = await createBatch(client, file);
   await until(() => vendor.batches[0]?.state === "running");
-  gateway.reload(yaml.replace(/.*name: test,.*\n/, ""));
+  gateway.reload(withoutKey);
   try {
     const batch = await endOf(mate, id);
-    expect(batch).toMatchObject({ request_counts: { total: 3, completed: 0, failed: 3 } });
+    expect(batch).toMatchObject({ request_counts: { total: 3, completed: 1, failed: 2 } });
     const results = await resultsOf(mate, batch);
-    expect(results.get("a")?.error?.code).toBe("invalid_api_key");
-    expect(vendor.batches[0]?.state).toBe("cancelling");
+    expect(results.get("a")?.response?.status_code).toBe(200);
+    expect(results.get("b")?.error?.code).toBe("invalid_api_key");
+    expect(vendor.batches[0]?.state).toBe("cancelled");
+    const rows = gateway.rows().filter(({ requestId }) => requestId.startsWith(id));
+    expect(rows).toMatchObject([{ project: "one", status: 200, cost: expect.any(Number) }]);
   } finally {
     gateway.reload(yaml);
   }
 });
+
+const expired = yaml.replace("budget: { total: 1 }", "$&, expires: 2020-01-01T00:00:00Z");
+
+test.each([
+  ["was revoked", withoutKey],
+  ["has expired", expired],
+])(
+  "a vendor's batch that ended after its API key %s is delivered and charged to the key and its project",
+  async (_, changed) => {
+    expect(changed).not.toBe(yaml);
+    vendor.control.isReady = false;
+    const { id } = await createBatch(client, file);
+    await until(() => vendor.batches[0]?.state === "running");
+    // The vendor has ended it when the gateway asks again.
+    vendor.batches[0]!.state = "completed";
+    gateway.reload(changed);
+    try {
+      const batch = await endOf(mate, id);
+      expect(batch).toMatchObject({ request_counts: { total: 3, completed: 3, failed: 0 } });
+      const rows = gateway.rows().filter(({ requestId }) => requestId.startsWith(id));
+      expect(rows).toHaveLength(3);
+      for (const row of rows) {
+        expect(row).toMatchObject({ keyId: "file:test", project: "one", status: 200 });
+        expect(row.cost).toBeGreaterThan(0);
+      }
+    } finally {
+      gateway.reload(yaml);
+    }
+  },
+);
 
 test("the batch of a deleted model is canceled at the vendor, and its lines name the reason", async () => {
   vendor.control.isReady = false;
