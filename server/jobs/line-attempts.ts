@@ -288,15 +288,18 @@ const none = (error: GatewayError): LineResult => ({ kind: "none", error });
 const possiblyBilled = ({ kind, message, details }: GatewayError): GatewayError =>
   withBillingWarning(new GatewayError(kind, message, { ...details, mayBeBilled: true }));
 
+const isRefusedByLimit = ({ status }: OutgoingResponse): boolean =>
+  status === 429 || status === 503;
+
 /** What a limit refuses waits until the deadline. */
 function isFailure(
   { line }: Pick<RunningLine, "line">,
-  { status }: OutgoingResponse,
+  response: OutgoingResponse,
   { error }: Pick<LineContext, "error">,
 ): boolean {
   // The budget may be too small because of the other lines of the range, whose reservation stays while they wait.
   const isOverBudget = line.isPartlyReserved === true && error?.code === "over_budget";
-  return isOverBudget || (status !== 429 && status !== 503);
+  return isOverBudget || !isRefusedByLimit(response);
 }
 
 const isSuccess = ({ status }: OutgoingResponse): boolean => status >= 200 && status <= 299;
