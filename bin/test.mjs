@@ -1,7 +1,8 @@
 // `npm test`: installs missing dependencies, then runs every test. The last line counts them. Types and lint are
 // `npm run check`.
 // `npm run test:long`: the files named *.long.test.ts, which `npm test` leaves out: rare faults of several processes,
-// large data, tests that need a minute of CPU or more, and most of the browser tests.
+// large data, tests that need a minute of CPU or more, and most of the browser tests. `npm run test:release` runs those of
+// test/release, which make every file of a release several times.
 // `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU, and
 // with 3 % of the random and listed cases of laws and property tests.
 // `--timings` lists the CPU and wall seconds of each file. Other arguments are folders or files: only their tests run.
@@ -183,8 +184,11 @@ function testFolders() {
 /** The files of the command. A file that is named runs with every command. */
 function testFiles(path) {
   const isNamed = (name) => only.some((argument) => `/${argument}`.endsWith(`/${name}`));
+  const isOfRelease = (name) => name.startsWith("release/");
   const isOfCommand = (name) =>
-    name.endsWith(".long.test.ts") === isLong && !(isFast && isSlow(name));
+    name.endsWith(".long.test.ts") === isLong &&
+    !(isFast && isSlow(name)) &&
+    !(isLong && only.length === 0 && isOfRelease(name));
   return readdirSync(join(root, path), { recursive: true })
     .filter((name) => name.endsWith(".test.ts") && (isOfCommand(name) || isNamed(name)))
     .map((name) => `./${join(path, name)}`)
