@@ -25,8 +25,10 @@ test("with each combination of missing programs, a test is skipped if and only i
 });
 
 const source = (path: string): string => readFileSync(join(root, path), "utf8");
+/** Those of a release have a command of their own. */
 const testFiles = readdirSync(join(root, "test"), { recursive: true })
   .map((name) => `./test/${name}`)
+  .filter((path) => !path.startsWith("./test/release/"))
   .filter((path) => path.endsWith(".test.ts") && path !== `./test/process/${import.meta.file}`);
 /** The files whose tests need a program, by the name of the function that says so, and by their fixtures. */
 const usesPrograms = /programs\.ts|(?:postgres|redis)-server\.ts|topology\.ts|promtool\.ts/;
