@@ -37,6 +37,18 @@ globalThis.Date = new Proxy(real, {
 real.now = () => now() + ahead;
 `;
 
+/** Moves the clock of one PostgreSQL database, whose time the rows have: the schema comes before `pg_catalog`. */
+async function moveClock(postgres: PostgresServer, url: string, aheadMs: number): Promise<void> {
+  const database = new URL(url).pathname.slice(1);
+  await postgres.execute(
+    database,
+    `CREATE SCHEMA moved;
+     CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql
+       AS $$ SELECT pg_catalog.clock_timestamp() + interval '${aheadMs} milliseconds' $$;
+     ALTER DATABASE ${database} SET search_path = moved, pg_catalog, public`,
+  );
+}
+
 async function databaseOf(isOwn: boolean, closing: (() => unknown)[]): Promise<PostgresServer> {
   if (!isOwn) return sharedPostgres();
   const server = new PostgresServer(await freePort());
@@ -86,6 +98,8 @@ export class Gateways {
     const closing: (() => unknown)[] = [];
     const postgres = topology === "sqlite" ? undefined : await databaseOf(hasOwnDatabase, closing);
     const databaseUrl = await postgres?.createDatabase();
+    if (postgres && databaseUrl !== undefined)
+      await moveClock(postgres, databaseUrl, clocksMs[0] ?? 0);
     const sentinel = topology === "sentinel" ? await startSentinel(folder) : undefined;
     const redis = topology === "replicas" ? await startRedis() : sentinel?.primary;
     if (sentinel) closing.push(() => sentinel.stop());
