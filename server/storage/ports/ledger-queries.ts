@@ -146,8 +146,6 @@ export interface UsageReport {
   readonly groups: readonly UsageGroup[];
   /** There are more groups than the limit. */
   readonly hasMore: boolean;
-  /** Of requests with any tag: it is not known which earlier requests (Unix milliseconds) had one. */
-  readonly knownFrom?: number;
 }
 
 export interface LedgerQueries {

@@ -172,29 +172,5 @@ export function usageTotalsLaws(implementation: Implementation<LedgerStorage>): 
         expect(Object.values(tagged).reduce((sum, { cost }) => sum + cost, 0)).toBe(withTag.cost);
       },
     );
-
-    law("does not guess which requests had no tag before each had a label for it", async (open) => {
-      const storage = await open();
-      await storage.store.append(rows);
-      await storage.store.append([ledgerRow(noon - 100 * day, { cost: 1 })]);
-      await storage.store.append([ledgerRow(noon)]);
-      const knownFrom = noon - (noon % day) - 10 * day;
-      await storage.sql("DELETE FROM vexel.usage_label_since");
-      await storage.sql(
-        `INSERT INTO vexel.usage_label_since (label, hour) VALUES ('tagged', ${knownFrom})`,
-      );
-      const { report } = await shown(storage, ["tag"], { interval: "day" });
-      expect(report.knownFrom).toBe(knownFrom);
-      const untagged = report.groups.filter(({ tag }) => tag === null).map(({ from }) => from);
-      // A day without any tag has only requests without one.
-      expect(untagged.filter((from) => from < knownFrom)).toEqual([
-        noon - 100 * day - (noon % day),
-      ]);
-      expect(untagged.length).toBeGreaterThan(5);
-      expect(Object.keys((await shown(storage, ["tag"])).groups)).not.toContain("");
-      const recent = await shown(storage, ["tag"], { from: knownFrom });
-      expect(recent.report.knownFrom).toBeUndefined();
-      expect(recent.groups).toEqual(await truth(storage, byTag, `at >= ${knownFrom}`));
-    });
   });
 }
