@@ -60,10 +60,10 @@ export const ledgerDimensions = ["keyId", "project", "model", "upstream", "targe
 export type LedgerDimension = (typeof ledgerDimensions)[number];
 
 /**
- * Clients name tags and end users, so usage by label is bounded. `failedStatus`: the HTTP status of a failed request. A
- * query of usage has one kind of label at most.
+ * Clients name tags and end users, so usage by label is bounded. `tags`: all tags of a request, separated by commas.
+ * `failedStatus`: the HTTP status of a failed request. A query of usage has one kind of label at most.
  */
-export const labelKinds = ["tag", "endUser", "failedStatus"] as const;
+export const labelKinds = ["tag", "tags", "endUser", "failedStatus"] as const;
 export type LabelKind = (typeof labelKinds)[number];
 
 export interface UsageQuery extends LedgerFilter {

@@ -60,6 +60,7 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "sessions" },
     { table: "admin_tokens" },
     { table: "audit_log" },
+    { table: "statements" },
     { table: "revisions" },
   ],
   "ledger.db": [

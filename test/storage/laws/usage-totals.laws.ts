@@ -3,6 +3,8 @@ import { describe, expect } from "bun:test";
 import type { UsageDimension } from "../../../contract/admin.ts";
 import { refusedKinds } from "../../../contract/errors.ts";
 import { readUsage } from "../../../server/admin/reads/read-usage.ts";
+import { writeStatement } from "../../../server/admin/reads/write-statement.ts";
+import { roundDollars } from "../../../server/lib/nano-dollars.ts";
 import type { UsageQuery } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { maxLabels } from "../../../server/storage/sql/labels.ts";
@@ -136,6 +138,47 @@ export function usageTotalsLaws(implementation: Implementation<LedgerStorage>): 
           expect(sumOf("cost", report.groups)).toBe(sumOf("cost", all));
           expect(sumOf("requests", report.groups)).toBe(rows.length);
         }
+      }
+    });
+
+    law("on a statement is that of the rows by key, model and tags", async (open) => {
+      const storage = await open();
+      for (let at = 0; at < rows.length; at += 50)
+        await storage.store.append(rows.slice(at, at + 50));
+      const keyNames = { of: async () => new Map([["key_0", "=first"]]) };
+      for (const project of ["p", "q"]) {
+        const key = { project, month: "2026-10", createdAt: 1 };
+        const { statement, csv } = await writeStatement({ ...storage, keyNames }, key);
+        const where = `project = '${project}' AND at >= ${Date.UTC(2026, 9)} AND at < ${Date.UTC(2026, 10)}`;
+        const sums = `count(*) AS requests, coalesce(sum(cost), 0) AS cost,
+          sum(CASE WHEN error IS NULL AND cost IS NULL AND estimated_cost IS NULL THEN 1 ELSE 0 END) AS unpriced`;
+        type Row = Record<"requests" | "cost" | "unpriced", number> &
+          Record<"key_id" | "model" | "tags", string>;
+        const groups = await storage.sql<Row>(
+          `SELECT key_id, model, coalesce(tags, '') AS tags, ${sums} FROM vexel.ledger
+           WHERE ${where} GROUP BY key_id, model, tags ORDER BY key_id, model, tags`,
+        );
+        const expected = groups.map((row) =>
+          [
+            row.key_id,
+            row.key_id === "key_0" ? `"'=first"` : "",
+            row.model,
+            row.tags.includes(",") ? `"${row.tags}"` : row.tags,
+            Number(row.requests),
+            Number(row.unpriced),
+            roundDollars(Number(row.cost)),
+            0,
+            roundDollars(Number(row.cost)),
+          ].join(","),
+        );
+        expect(expected.length).toBeGreaterThan(3);
+        expect(csv.split("\r\n").slice(1, -1).toSorted()).toEqual(expected.toSorted());
+        const [all] = await storage.sql<Row>(`SELECT ${sums} FROM vexel.ledger WHERE ${where}`);
+        expect(statement).toMatchObject({
+          requests: Number(all!.requests),
+          unpriced: Number(all!.unpriced),
+          cost: roundDollars(Number(all!.cost)),
+        });
       }
     });
 

@@ -1,4 +1,4 @@
-/** The console: its users, their sessions and tokens, and the audit log. */
+/** The console: its users, their sessions and tokens, the audit log, and the statements of projects. */
 
 export const consoleTables: readonly string[] = [
   `CREATE TABLE vexel.users (
@@ -6,6 +6,7 @@ export const consoleTables: readonly string[] = [
     name                 TEXT NOT NULL,
     role                 TEXT NOT NULL,
     projects             TEXT,
+    project_roles        TEXT,
     password_hash        TEXT,
     oidc_subject         TEXT UNIQUE,
     created_at           BIGINT NOT NULL,
@@ -54,4 +55,15 @@ export const consoleTables: readonly string[] = [
     last_used_at BIGINT
   )`,
   "CREATE INDEX admin_tokens_by_user ON vexel.admin_tokens (user_id)",
+  `CREATE TABLE vexel.statements (
+    project        TEXT NOT NULL,
+    month          TEXT COLLATE "C" NOT NULL,
+    created_at     BIGINT NOT NULL,
+    requests       BIGINT NOT NULL,
+    unpriced       BIGINT NOT NULL,
+    cost           DOUBLE PRECISION NOT NULL,
+    estimated_cost DOUBLE PRECISION NOT NULL,
+    csv            TEXT NOT NULL,
+    PRIMARY KEY (project, month)
+  )`,
 ];

@@ -36,6 +36,7 @@ const tables: Migration = {
       name                 TEXT NOT NULL UNIQUE COLLATE NOCASE,
       role                 TEXT NOT NULL,
       projects             TEXT,
+      project_roles        TEXT,
       password_hash        TEXT,
       oidc_subject         TEXT UNIQUE,
       created_at           INTEGER NOT NULL,
@@ -84,6 +85,17 @@ const tables: Migration = {
       last_used_at INTEGER
     ) WITHOUT ROWID`,
     "CREATE INDEX admin_tokens_by_user ON admin_tokens (user_id)",
+    `CREATE TABLE statements (
+      project        TEXT NOT NULL,
+      month          TEXT NOT NULL,
+      created_at     INTEGER NOT NULL,
+      requests       INTEGER NOT NULL,
+      unpriced       INTEGER NOT NULL,
+      cost           REAL NOT NULL,
+      estimated_cost REAL NOT NULL,
+      csv            TEXT NOT NULL,
+      PRIMARY KEY (project, month)
+    ) WITHOUT ROWID`,
   ],
 };
 
