@@ -3,12 +3,11 @@
  * folder. A running gateway applies changes within a second.
  */
 import { existsSync } from "node:fs";
+import { readSources } from "../server/config/build/load-snapshot.ts";
 import { type ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
 import { openConfigEntities } from "../server/config/entities/open-config-entities.ts";
 import { describeOrigin } from "../server/config/snapshot.ts";
-import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
-import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import { reencryptEndpoints } from "../server/events/reencrypt-endpoints.ts";
 import { ownCommand } from "../server/process/own-command.ts";
 import type { Settings } from "../server/settings.ts";
@@ -78,26 +77,20 @@ applies changes within a second.`,
 
 export function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
   const env = process.env;
+  const inspectFolder = inspectModelDirectory;
   return openConfigEntities({
     store,
     secrets: secretBoxFor(settings),
-    inspectFolder: inspectModelDirectory,
+    inspectFolder,
     now: Date.now,
     sources: () => {
-      const environment = fromEnvironment(env, Date.now());
-      const yaml = readYaml({
-        path: settings.VEXEL_CONFIG,
-        namedBy: env.VEXEL_CONFIG ? "VEXEL_CONFIG" : undefined,
-        env,
-        provisioned: environment.upstreams,
-        inspectFolder: inspectModelDirectory,
-      });
-      if (!yaml.ok) {
-        throw new EntityRefused(
-          `the change cannot be validated, because ${describeProblems(yaml.problems)}`,
-        );
-      }
-      return { yaml, environment };
+      const path = settings.VEXEL_CONFIG;
+      const namedBy = env.VEXEL_CONFIG ? "VEXEL_CONFIG" : undefined;
+      const read = readSources({ path, namedBy, env, now: Date.now(), inspectFolder });
+      if (read.ok) return read;
+      throw new EntityRefused(
+        `the change cannot be validated, because ${describeProblems(read.problems)}`,
+      );
     },
   });
 }

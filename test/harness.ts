@@ -6,12 +6,10 @@ import { join } from "node:path";
 import environment from "../bin/environment.json" with { type: "json" };
 import { build } from "../server/app.ts";
 import { authenticate } from "../server/auth/authenticate.ts";
-import { loadSnapshot } from "../server/config/build/load-snapshot.ts";
+import { loadSnapshot, readSources } from "../server/config/build/load-snapshot.ts";
 import type { ConfigEntities } from "../server/config/entities/config-entities.ts";
 import { openConfigEntities } from "../server/config/entities/open-config-entities.ts";
-import { fromEnvironment } from "../server/config/sources/environment-source.ts";
 import { describeProblems } from "../server/config/yaml/problem.ts";
-import { readYaml } from "../server/config/yaml/yaml-file.ts";
 import type { Gateway } from "../server/gateway.ts";
 import { createLog, type Level } from "../server/lib/log.ts";
 import type { Tracing } from "../server/observe/otlp/open-tracing.ts";
@@ -222,10 +220,9 @@ const configEntities = (store: ConfigEntityStore, folder: string): ConfigEntitie
     store,
     secrets: new SecretBox({ folder, secret: "test-secret-0123456789", previous: [] }),
     sources: () => {
-      const environment = fromEnvironment({});
-      const yaml = readYaml({ path: join(folder, "vexel.yaml"), env: {} });
-      if (!yaml.ok) throw new Error(describeProblems(yaml.problems));
-      return { yaml, environment };
+      const read = readSources({ path: join(folder, "vexel.yaml"), env: {} });
+      if (!read.ok) throw new Error(describeProblems(read.problems));
+      return read;
     },
     now: Date.now,
   });

@@ -15,19 +15,23 @@ import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/shar
 import { spendKey } from "../storage/sql/spend-tally.ts";
 import { ReportedThresholds, type Threshold } from "./reported-thresholds.ts";
 
-/** The limits and budgets that replicas share, as counters use them. */
-export type BudgetLimiter = Pick<
-  SharedLimiter,
-  | "isReachable"
-  | "replicas"
-  | "openEntry"
-  | "closeEntry"
-  | "budgetChanged"
-  | "isReporting"
-  | "forgetBudget"
-  | "newId"
-  | "readBudgets"
->;
+/** How a budget is shared. */
+export interface SharedBudgets {
+  readonly limiter: Pick<
+    SharedLimiter,
+    | "isReachable"
+    | "replicas"
+    | "openEntry"
+    | "closeEntry"
+    | "budgetChanged"
+    | "isReporting"
+    | "forgetBudget"
+    | "newId"
+    | "readBudgets"
+  >;
+  /** Replicas share the ledger, too. False: what its own ledger has spent is an amount of this replica. */
+  readonly hasSharedLedger: boolean;
+}
 
 export interface BudgetInPeriod {
   readonly budgeted: BudgetedOwner;
@@ -45,7 +49,7 @@ export class BudgetCounter implements SharedBudget {
   readonly entries = new Map<string, OpenEntry>();
   /** The budget as last configured. Undefined if no request has needed it. */
   budget: BudgetInPeriod | undefined;
-  readonly #limiter: BudgetLimiter | undefined;
+  readonly #shared: SharedBudgets | undefined;
   readonly #onSpent: (counter: BudgetCounter) => void;
   readonly #thresholds = new ReportedThresholds();
   #open = 0;
@@ -56,12 +60,12 @@ export class BudgetCounter implements SharedBudget {
 
   constructor(
     owner: OwnerSpend,
-    limiter: BudgetLimiter | undefined,
+    shared: SharedBudgets | undefined,
     onSpent: (counter: BudgetCounter) => void,
   ) {
     this.name = spendKey(owner);
     this.owner = owner;
-    this.#limiter = limiter;
+    this.#shared = shared;
     this.#onSpent = onSpent;
     this.#atReply = { used: owner.spent + owner.ended, own: this.#own };
     owner.watcher = this;
@@ -69,12 +73,13 @@ export class BudgetCounter implements SharedBudget {
 
   /** For the shared budgets. */
   get spent(): number {
-    return this.owner.spent;
+    return this.#shared?.hasSharedLedger === false ? 0 : this.owner.spent;
   }
 
   /** For the shared budgets. */
   get ended(): number {
-    return this.owner.ended;
+    const { spent, ended } = this.owner;
+    return this.#shared?.hasSharedLedger === false ? spent + ended : ended;
   }
 
   /** Spent plus ended, of all replicas. */
@@ -84,7 +89,7 @@ export class BudgetCounter implements SharedBudget {
 
   /** Open entries of all replicas. */
   get reserved(): number {
-    return this.#open + (this.#limiter?.isReachable ? this.#openElsewhere : 0);
+    return this.#open + (this.#shared?.limiter.isReachable ? this.#openElsewhere : 0);
   }
 
   /** All that this process has ever spent, and reserves. */
@@ -94,7 +99,7 @@ export class BudgetCounter implements SharedBudget {
 
   /** The shared budgets decide. */
   get isShared(): boolean {
-    return this.#limiter?.isReachable === true;
+    return this.#shared?.limiter.isReachable === true;
   }
 
   /** A request is in flight here that may cost more than is reserved for it. */
@@ -108,7 +113,7 @@ export class BudgetCounter implements SharedBudget {
   }
 
   get isReporting(): boolean {
-    return this.#limiter?.isReporting(this) === true;
+    return this.#shared?.limiter.isReporting(this) === true;
   }
 
   /**
@@ -118,9 +123,9 @@ export class BudgetCounter implements SharedBudget {
   wouldExceed(nanos: number | undefined, limit: number): boolean {
     const { spent, ended } = this.owner;
     const left = limit - spent - ended - this.#open;
-    if (!this.#limiter) return exceeds(left, nanos);
+    if (!this.#shared) return exceeds(left, nanos);
     const { used, own } = this.#atReply;
-    const share = Math.floor(Math.max(0, limit - used) / this.#limiter.replicas);
+    const share = Math.floor(Math.max(0, limit - used) / this.#shared.limiter.replicas);
     return exceeds(Math.min(left, share - (this.#own - own)), nanos);
   }
 
@@ -148,7 +153,7 @@ export class BudgetCounter implements SharedBudget {
     this.#add(entry, 1);
     if (before) this.#add(before, -1);
     this.entries.set(entry.id, entry);
-    this.#limiter?.openEntry(this, entry, isKnown);
+    this.#shared?.limiter.openEntry(this, entry, isKnown);
   }
 
   close(id: string): void {
@@ -156,7 +161,7 @@ export class BudgetCounter implements SharedBudget {
     if (!entry) return;
     this.#add(entry, -1);
     this.entries.delete(id);
-    this.#limiter?.closeEntry(this, id);
+    this.#shared?.limiter.closeEntry(this, id);
   }
 
   #add({ nanos, isLikely }: OpenEntry, sign: 1 | -1): void {
@@ -166,11 +171,11 @@ export class BudgetCounter implements SharedBudget {
 
   /** A request of this process has ended. */
   endedRequest(): void {
-    this.#limiter?.budgetChanged(this);
+    this.#shared?.limiter.budgetChanged(this);
   }
 
   changed(unknownNanos = 0): void {
-    const limiter = this.#limiter;
+    const { limiter } = this.#shared ?? {};
     // During an outage, the others spend their shares: they take nothing from the one of this process.
     if (limiter?.isReachable)
       this.#atReply = { ...this.#atReply, used: this.#atReply.used + unknownNanos };
@@ -180,7 +185,7 @@ export class BudgetCounter implements SharedBudget {
 
   /** No budget watches the owner any more. */
   dispose(): void {
-    this.#limiter?.forgetBudget(this);
+    this.#shared?.limiter.forgetBudget(this);
   }
 
   /** `isReported`: thresholds that the stored rows have reached before are reported. */

@@ -92,6 +92,14 @@ export async function runInSteps<T>(steps: Iterator<void, T>): Promise<T> {
   }
 }
 
+/** Runs a long computation while no request waits: at the start, and in commands. */
+export function runAtOnce<T>(steps: Iterator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
 /** Ignores a rejection that no code waits for: an unhandled rejection would end the process. */
 export function ignoreRejection(work: Promise<unknown> | undefined): void {
   work?.catch(() => undefined);

@@ -1,6 +1,6 @@
 /** Spaces in API keys: a name may have them everywhere, and the text of a key, which is a Bearer token, nowhere. */
 import { afterAll, expect, test } from "bun:test";
-import { readConfig } from "../../server/config/yaml/read-yaml.ts";
+import { readText } from "../../server/config/yaml/yaml-file.ts";
 import { createLog } from "../../server/lib/log.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { adminToken } from "../events/webhooks-fixture.ts";
@@ -52,7 +52,7 @@ test("the admin API and the command line create a key of that name", async () =>
 
 test("a key whose text has spaces is refused with the rule", () => {
   const text = `keys: [{ name: a, key: "${name} of the team" }]\n`;
-  const read = readConfig({ text, file: "vexel.yaml", env: {} });
+  const read = readText({ text, file: "vexel.yaml", env: {} });
   expect(read).toMatchObject({
     ok: false,
     problems: [

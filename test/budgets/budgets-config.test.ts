@@ -4,9 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { withStoredKeys } from "../../server/config/build/build-snapshot.ts";
-import { composeAtOnce, loadSnapshot } from "../../server/config/build/load-snapshot.ts";
+import { loadSnapshot } from "../../server/config/build/load-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
+import { runAtOnce } from "../../server/lib/tasks.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const load = (yaml: string) => {
@@ -68,7 +69,7 @@ test("a key created on the command line is charged to its project's budget", () 
   } as const;
   const { snapshot } = loaded;
   const change = { key: stored, isRevoked: false };
-  const storedKeys = composeAtOnce(StoredKeys.empty.withProjects(snapshot.projects)).withChanges([
+  const storedKeys = runAtOnce(StoredKeys.empty.withProjects(snapshot.projects)).withChanges([
     change,
   ]);
   const [made] = withStoredKeys(snapshot, storedKeys).keys.values();

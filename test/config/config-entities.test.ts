@@ -5,16 +5,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Composer, composeAtOnce } from "../../server/config/build/load-snapshot.ts";
+import { Composer, readSources } from "../../server/config/build/load-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import { EntityRefused } from "../../server/config/entities/config-entities.ts";
 import { openConfigEntities } from "../../server/config/entities/open-config-entities.ts";
 import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
 import { describeOrigin, originOf } from "../../server/config/snapshot.ts";
-import { fromEnvironment } from "../../server/config/sources/environment-source.ts";
 import { readStoredConfig } from "../../server/config/sources/stored-config.ts";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
-import { readYaml } from "../../server/config/yaml/yaml-file.ts";
+import { runAtOnce } from "../../server/lib/tasks.ts";
 import { SecretBox } from "../../server/storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../server/storage/sql/config-entity-store.ts";
 import type { KeyStore } from "../../server/storage/sql/key-store.ts";
@@ -51,16 +50,15 @@ function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: 
   cleanups.push(() => store.close());
   const secrets = new SecretBox({ folder, secret, previous: more.previous ?? [] });
   const sources = () => {
-    const environment = fromEnvironment(env, 0);
-    const read = readYaml({ path, env, provisioned: environment.upstreams });
+    const read = readSources({ path, env, now: 0 });
     if (!read.ok) throw new Error(describeProblems(read.problems));
-    return { yaml: read, environment };
+    return read;
   };
   const entities = openConfigEntities({ store, secrets, sources, now: () => 5000 });
   const snapshot = async () => {
     const stored = await readStoredConfig(store, secrets);
     const all = { ...sources(), stored, storedKeys: StoredKeys.empty };
-    return composeAtOnce(new Composer(undefined).compose(all, { version: 1, now: undefined }));
+    return runAtOnce(new Composer(undefined).compose(all, { version: 1, now: undefined }));
   };
   return { folder, store, secrets, sources, entities, snapshot };
 }
@@ -324,7 +322,7 @@ test("a stored local upstream is in force after a reload exactly if its folder t
   const composer = new Composer((inspected) => (existsSync(inspected) ? [] : ["does not exist"]));
   const reload = () => {
     const all = { ...sources(), stored, storedKeys: StoredKeys.empty };
-    const { snapshot, leftOut } = composeAtOnce(composer.compose(all, { version: 1, now: 0 }));
+    const { snapshot, leftOut } = runAtOnce(composer.compose(all, { version: 1, now: 0 }));
     return { own: snapshot.upstreams.get("own"), leftOut };
   };
   expect(reload()).toEqual({

@@ -315,7 +315,11 @@ describe("an invalid file is refused with a plain message:", () => {
       "models: *nope",
       "1:9 an alias without an anchor of this name before it",
     ],
-    ["a file that holds itself", "models: &a [*a]", "1:13 models[0]: must be a map, not a list"],
+    [
+      "a file that holds itself",
+      "models: &a [*a]",
+      "1:13 an alias inside the value that it repeats",
+    ],
     ["a key that is no text", "? [a]\n: b\n", "a key must be plain text"],
     ["__proto__", "__proto__: { models: 1 }", "1:1 __proto__: unknown key"],
     ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot contain a variable"],

@@ -42,8 +42,8 @@ test("the example file is valid", () => {
 });
 
 test("an empty configuration has the built-in models", () => {
-  const { snapshot } = loadYaml("", { version: 7 });
-  expect(snapshot.version).toBe(7);
+  const { snapshot } = loadYaml("");
+  expect(snapshot.version).toBe(1);
   expect(
     [...snapshot.models.values()].map(({ id, source, ownedBy }) => [id, source, ownedBy]),
   ).toEqual([

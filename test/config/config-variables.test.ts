@@ -4,11 +4,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { describeProblems } from "../../server/config/yaml/problem.ts";
-import { readConfig } from "../../server/config/yaml/read-yaml.ts";
+import { readText } from "../../server/config/yaml/yaml-file.ts";
 import { tries } from "../depth.ts";
 
 const read = (text: string, env: Record<string, string> = {}) =>
-  readConfig({ text, file: "vexel.yaml", env });
+  readText({ text, file: "vexel.yaml", env });
 const apiKeyOf = (value: string, env: Record<string, string> = {}) => {
   const result = read(
     `upstreams:\n  - id: u\n    kind: openai\n    apiKey: ${value}\n    base64: true\n`,

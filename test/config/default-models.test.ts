@@ -4,7 +4,7 @@
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { readConfig } from "../../server/config/yaml/read-yaml.ts";
+import { readText } from "../../server/config/yaml/yaml-file.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
@@ -140,7 +140,7 @@ describe("a request that names no model", () => {
 });
 
 const problems = (yaml: string) => {
-  const read = readConfig({ text: yaml, file: "vexel.yaml", env: {} });
+  const read = readText({ text: yaml, file: "vexel.yaml", env: {} });
   return read.ok ? [] : read.problems.map(({ line, key, message }) => `${line} ${key}: ${message}`);
 };
 const base = `

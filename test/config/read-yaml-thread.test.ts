@@ -2,8 +2,6 @@
 import { expect, test } from "bun:test";
 import { YamlThread } from "../../server/config/yaml/read-yaml-thread.ts";
 
-const problemOptions = { file: "vexel.yaml", provisioned: [] };
-
 test("a thread that ends without a response fails the reload, so that the next change is read", async () => {
   const thread = new YamlThread({ text: "models: []\n", env: {} });
   const parsed = thread.parsed();
@@ -11,17 +9,17 @@ test("a thread that ends without a response fails the reload, so that the next c
   await expect(parsed).rejects.toThrow("the thread that reads the file ended");
 });
 
-test("and so does one that has ended before the problems of the file are read", async () => {
+test("and so does one that has ended before the problems of the file are located", async () => {
   const thread = new YamlThread({ text: "models: [1]\n", env: {} });
   await thread.parsed();
   thread[Symbol.dispose]();
-  await expect(thread.problems(problemOptions)).rejects.toThrow(
+  await expect(thread.locate([{ path: ["models", 0] }])).rejects.toThrow(
     "the thread that reads the file ended",
   );
 });
 
-test("the problems of an invalid file are read, although the thread ends after them", async () => {
+test("the problems of an invalid file are located, although the thread ends after them", async () => {
   using thread = new YamlThread({ text: "models: [1]\n", env: {} });
   await thread.parsed();
-  expect(await thread.problems(problemOptions)).not.toHaveLength(0);
+  expect(await thread.locate([{ path: ["models", 0] }])).toEqual([{ line: 1, column: 10 }]);
 });

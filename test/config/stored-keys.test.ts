@@ -1,10 +1,10 @@
 /** 100,000 stored API keys: a change of keys, projects or limits changes its own entries and no others. */
 import { describe, expect, test } from "bun:test";
 import { withStoredKeys } from "../../server/config/build/build-snapshot.ts";
-import { composeAtOnce } from "../../server/config/build/load-snapshot.ts";
 import { StoredKeys } from "../../server/config/build/stored-keys.ts";
 import type { Key, Snapshot } from "../../server/config/snapshot.ts";
 import { createStoredKeyReader } from "../../server/config/sources/read-stored-keys.ts";
+import { runAtOnce } from "../../server/lib/tasks.ts";
 import { Limiter } from "../../server/limits/limiter.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { StoredKey } from "../../server/storage/sql/stored-key.ts";
@@ -36,7 +36,7 @@ const withWeb = "projects: [{ name: web, limits: { concurrent: 3 } }, { name: mo
 describe("with 100,000 stored keys", () => {
   test("one new key and one revoked key are in the next snapshot, and earlier snapshots stay as they were", () => {
     const before = load(withWeb, many);
-    const resolved = composeAtOnce(many.withProjects(before.projects));
+    const resolved = runAtOnce(many.withProjects(before.projects));
     const added = resolved.withChanges([{ key: key(newcomer), isRevoked: false }]);
     let after = withStoredKeys(before, added);
     expect(after.keys.size).toBe(count + 1);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig } from "../../server/config/yaml/read-yaml.ts";
+import { readText } from "../../server/config/yaml/yaml-file.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
@@ -13,7 +13,7 @@ import { until } from "../until.ts";
 import { embedder, yamlFor } from "./limits-fixture.ts";
 
 const problemsOf = (text: string): string[] => {
-  const read = readConfig({ text, file: "vexel.yaml", env: {} });
+  const read = readText({ text, file: "vexel.yaml", env: {} });
   return read.ok ? [] : read.problems.map(({ key, message }) => `${key}: ${message}`);
 };
 const key = "sk-0123456789abcdef";

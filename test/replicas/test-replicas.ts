@@ -94,8 +94,10 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
 export function replicaBudgets(
   { limiter }: Pick<TestReplica, "limiter">,
   spentBefore: () => number = () => 0,
+  hasSharedLedger = true,
 ) {
   const spend = new Spend({ readSpent: () => toNanos(spentBefore()), clock: () => 0 });
-  const counters = new BudgetCounters({ spend, limiter });
+  const shared = { limiter, hasSharedLedger };
+  const counters = new BudgetCounters({ spend, shared });
   return { spend, counters, budgets: createBudgets({ counters, emit: () => undefined }) };
 }

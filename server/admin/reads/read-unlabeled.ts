@@ -9,17 +9,25 @@ import {
   type LedgerQueries,
   type UsageGroup,
   type UsageQuery,
-  type UsageReport,
 } from "../../storage/ports/ledger-queries.ts";
 import { ledgerDimensionsOf, subtractSums } from "./show-usage.ts";
 
-const nothing: UsageReport = { groups: [], hasMore: false };
+interface Unlabeled {
+  readonly groups: readonly UsageGroup[];
+  readonly hasMore: boolean;
+  /** Unix milliseconds. Set if groups are left out: of earlier periods, it is not known which requests had a tag. */
+  readonly knownFrom?: number;
+}
 
+const nothing: Unlabeled = { groups: [], hasMore: false };
+
+/** `labeled`: the groups of requests with a label, in the same periods. */
 export async function readUnlabeled(
   queries: Pick<LedgerQueries, "usage">,
   query: UsageQuery,
   dimensions: readonly UsageDimension[],
-): Promise<UsageReport> {
+  labeled: readonly UsageGroup[],
+): Promise<Unlabeled> {
   const kind = dimensions.includes("tag") ? "tag" : "endUser";
   const isGrouped = kind === "tag" || dimensions.includes("end_user");
   if (!isGrouped || query[kind] !== undefined) return nothing;
@@ -41,5 +49,12 @@ export async function readUnlabeled(
     const sums = part ? { ...group, ...subtractSums(group, part) } : group;
     return sums.requests > 0 ? [{ ...sums, [kind]: null }] : [];
   });
-  return { groups: rest, hasMore: total.hasMore || withLabel.hasMore };
+  const { knownFrom = 0 } = withLabel;
+  const periods = new Set(labeled.map(({ from }) => from));
+  const known = rest.filter(({ from }) => from >= knownFrom || !periods.has(from));
+  return {
+    groups: known,
+    hasMore: total.hasMore || withLabel.hasMore,
+    ...(known.length < rest.length && { knownFrom }),
+  };
 }

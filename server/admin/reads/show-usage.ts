@@ -109,7 +109,7 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
   latency_p99_ms: latencyPercentile(sums.latencyHistogram, 0.99),
 });
 
-export const noSums: LedgerSums = {
+export const noUsage: UsageSums = showSums({
   requests: 0,
   errors: 0,
   refused: 0,
@@ -124,6 +124,4 @@ export const noSums: LedgerSums = {
   estimatedCost: 0,
   latencyMs: 0,
   latencyHistogram: [],
-};
-
-export const noUsage: UsageSums = showSums(noSums);
+});

@@ -3,20 +3,32 @@
  * it refers to stay the same objects, so does the result.
  */
 import { deepFreeze } from "../../lib/deep-freeze.ts";
+import { memoize } from "../../lib/memoize.ts";
 import type { StoredEntity } from "../../storage/sql/config-entity-store.ts";
 import type { Upstream } from "../../upstream/contract.ts";
+import { kinds } from "../../upstream/kinds.ts";
 import { type EntityKind, entityKinds, fileEntry } from "../entities/entity-kinds.ts";
 import type { Model, Project, Source, Webhook } from "../snapshot.ts";
-import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
-import { type ConfigRows, validateEntry } from "../validate/validate-config.ts";
-import { type InspectFolder, modelProblems, wrongFolder } from "../validate/validate-references.ts";
+import { showUnless } from "../validate/error-messages.ts";
+import type { ConfigRows } from "../validate/schema.ts";
+import { validateEntry } from "../validate/validate-config.ts";
+import {
+  type InspectFolder,
+  modelProblems,
+  upstreamProblems,
+  wrongFolder,
+} from "../validate/validate-references.ts";
 import { buildWebhook } from "../validate/webhooks.ts";
-import { withoutNulls } from "../yaml/file-lists.ts";
+import { withoutNulls } from "../yaml/parse-file.ts";
 import type { Note } from "../yaml/problem.ts";
 import { configuredModel, provisionedModels } from "./build-models.ts";
 import { budgetOf, configuredLimits, endUserAndTagLimitsOf } from "./limits-and-budgets.ts";
 
+/** Stored values do not come from the environment. */
+export const show = showUnless(new Set());
+
 type ModelRow = ConfigRows["models"];
+type UpstreamRow = ConfigRows["upstreams"];
 type Row = ConfigRows[keyof ConfigRows];
 type Validated = { readonly row: Row } | { readonly note: Note };
 
@@ -33,9 +45,10 @@ export class EntityBuilder {
     ModelRow,
     { readonly upstreams: readonly Upstream[]; readonly resolved: ResolvedModel }
   >();
-  readonly #projects = new WeakMap<ConfigRows["projects"], Project>();
-  readonly #webhooks = new WeakMap<ConfigRows["webhooks"], Webhook>();
-  readonly #provisioned = new WeakMap<ProvisionedUpstream, readonly Model[]>();
+  readonly upstreamOf = memoize(buildUpstream);
+  readonly projectOf = memoize(buildProject);
+  readonly #webhookOf = memoize(buildWebhook);
+  readonly provisionedModels = memoize(provisionedModels);
   #work = 0;
 
   constructor(inspectFolder: InspectFolder = () => []) {
@@ -44,22 +57,20 @@ export class EntityBuilder {
 
   /** Looks into the folder of a local model each time: it may have been created or removed since. */
   validate(entity: StoredEntity, kind: EntityKind): Validated {
-    const validated = this.#validateEntry(entity, kind);
+    let validated = this.#entries.get(entity);
+    if (!validated) {
+      this.#work += workOfBuild;
+      const raw = withoutNulls(fileEntry(kind, entity.id, entity.value));
+      const read = validateEntry(entityKinds[kind].list, raw, { show, at: 0 });
+      const own =
+        kind === "upstream" && "row" in read ? upstreamProblems(read.row as UpstreamRow) : [];
+      const [note] = "row" in read ? own : read.notes.map(inEntry);
+      validated = note ? { note } : (read as { readonly row: Row });
+      this.#entries.set(entity, validated);
+    }
     if (kind !== "upstream" || !("row" in validated)) return validated;
-    const upstream = validated.row as Upstream;
-    const [note] = wrongFolder(upstream.kind, upstream.options, this.#inspectFolder);
+    const [note] = wrongFolder(validated.row as UpstreamRow, this.#inspectFolder);
     return note ? { note } : validated;
-  }
-
-  #validateEntry(entity: StoredEntity, kind: EntityKind): Validated {
-    const known = this.#entries.get(entity);
-    if (known) return known;
-    this.#work += workOfBuild;
-    const { id, value } = entity;
-    const entry = withoutNulls(fileEntry(kind, id, value), 5);
-    const validated = validateEntry(entityKinds[kind].list, entry, { show: quote });
-    this.#entries.set(entity, validated);
-    return validated;
   }
 
   modelOf(row: ModelRow, upstreams: ReadonlyMap<string, Upstream>, source: Source): ResolvedModel {
@@ -75,46 +86,23 @@ export class EntityBuilder {
       get: (id: string) => upstreams.get(id)?.kind,
       keys: () => upstreams.keys(),
     };
-    const [note] = modelProblems(row, kindOf, quote);
+    const [note] = modelProblems(row, kindOf, show);
     const resolved = note
       ? { note }
       : { model: deepFreeze(configuredModel(row, upstreams, source)) };
-    // The message about an upstream that does not exist suggests another, of those that there are.
+    // A message about a missing upstream suggests another one, which may be another after the next change.
     if (!note) this.#models.set(row, { upstreams: used, resolved });
     return resolved;
   }
 
-  projectOf(row: ConfigRows["projects"]): Project {
-    const known = this.#projects.get(row);
-    if (known) return known;
-    const { name, limits, budget, ...labels } = row;
-    const project: Project = deepFreeze({
-      name,
-      ...configuredLimits(limits),
-      ...budgetOf(budget),
-      ...endUserAndTagLimitsOf(labels),
-    });
-    this.#projects.set(row, project);
-    return project;
-  }
-
   addWebhook(row: ConfigRows["webhooks"], webhooks: Map<string, Webhook>): Note | undefined {
-    const webhook = this.#webhooks.get(row) ?? deepFreeze(buildWebhook(row));
-    this.#webhooks.set(row, webhook);
+    const webhook = this.#webhookOf(row);
     if (webhooks.has(webhook.id)) {
       const same = [...webhooks.keys()].indexOf(webhook.id);
       return { path: ["url"], message: `it is the same as webhooks[${same}].url` };
     }
     webhooks.set(webhook.id, webhook);
     return undefined;
-  }
-
-  provisionedModels(row: ProvisionedUpstream, source: Source): readonly Model[] {
-    const known = this.#provisioned.get(row);
-    if (known) return known;
-    const models = provisionedModels(row, source).map((model) => deepFreeze(model));
-    this.#provisioned.set(row, models);
-    return models;
   }
 
   /** Whether other requests should be served now. */
@@ -126,14 +114,41 @@ export class EntityBuilder {
   }
 }
 
+function buildUpstream({
+  id,
+  kind,
+  baseUrl,
+  apiKey,
+  headers,
+  limits,
+  ...options
+}: UpstreamRow): Upstream {
+  const url = baseUrl ?? kinds.get(kind)?.baseUrl;
+  return deepFreeze({
+    id,
+    kind,
+    ...(url !== undefined && { baseUrl: url }),
+    ...(apiKey !== undefined && { apiKey }),
+    headers,
+    ...configuredLimits(limits),
+    options,
+  });
+}
+
+const buildProject = ({ name, limits, budget, ...more }: ConfigRows["projects"]): Project =>
+  deepFreeze({
+    name,
+    ...configuredLimits(limits),
+    ...budgetOf(budget),
+    ...endUserAndTagLimitsOf(more),
+  });
+
 function* upstreamsOf(row: ModelRow): Generator<string> {
   for (const { upstream } of row.targets) yield upstream;
   if (row.kind === "image" && row.moderation) yield row.moderation.upstream;
 }
 
+const inEntry = ({ path, message }: Note): Note => ({ path: path.slice(2), message });
+
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((each, at) => each === other[at]);
-
-/** Hides nothing: stored values do not come from the environment, and messages quote only ids. */
-export const quote = (text: string): string =>
-  JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);

@@ -1,27 +1,27 @@
 /** Builds the models of a config snapshot: those of the configuration, and provisioned ones. */
 import type { ModelKind } from "../../../contract/model-kinds.ts";
 import { durationMs } from "../../../contract/schemas/models.ts";
+import { deepFreeze } from "../../lib/deep-freeze.ts";
 import { adapters } from "../../upstream/adapters/index.ts";
 import { knownEmbedding, vectorSpaceOf } from "../../upstream/catalog/index.ts";
 import { withEmbeddingPrices } from "../../upstream/catalog/prices/model-price.ts";
 import { isContextualModel } from "../../upstream/contextual.ts";
 import type { Target, Upstream } from "../../upstream/contract.ts";
 import type { Model, Source } from "../snapshot.ts";
-import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
-import type { Config } from "../validate/validate-config.ts";
+import { type ProvisionedUpstream, sourceOf } from "../sources/provisioned-upstreams.ts";
+import type { Config } from "../validate/schema.ts";
 import { modelShutdownDate } from "./config-warnings.ts";
 import { modelLimits, targetLimits } from "./limits-and-budgets.ts";
 
 const defaultMaxImages = 10;
 
-export const provisionedModels = (
-  { upstream, models }: ProvisionedUpstream,
-  source: Source,
-): Model[] =>
-  models.map(({ name, ...row }) => {
+export function provisionedModels(provisioned: ProvisionedUpstream): readonly Model[] {
+  const { upstream, models } = provisioned;
+  const source = sourceOf(provisioned);
+  return models.map(({ name, ...row }) => {
     const target = { upstream, model: name };
     const targets = [row.kind === "embedding" ? withEmbeddingPrices(target) : target];
-    return {
+    return deepFreeze({
       maxImages: defaultMaxImages,
       ...(row.kind === "embedding" && vectorProperties(row.id, targets)),
       ...(row.kind === "embedding" && contextualFlag(targets)),
@@ -31,8 +31,9 @@ export const provisionedModels = (
       ...shutdownDate(targets),
       source,
       ownedBy: source === "built-in" ? "vexel" : upstream.kind,
-    };
+    });
   });
+}
 
 /** A model of the file. Its id may be a model alias: each target has the name of the model at its upstream. */
 export function configuredModel(

@@ -1,10 +1,11 @@
 /** Builds one frozen config snapshot of the entities of a configuration and of the API keys. */
 import type { Limits } from "../../../contract/limits-and-budgets.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
+import { memoize } from "../../lib/memoize.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import type { Key, KeyTable, LimitTable, Project, Snapshot } from "../snapshot.ts";
-import type { Config } from "../validate/validate-config.ts";
-import type { YamlConfig } from "../yaml/read-yaml.ts";
+import type { Config } from "../validate/schema.ts";
+import type { YamlConfig } from "../yaml/read-config.ts";
 import { budgetOf, configuredLimits, limitsOfEntities } from "./limits-and-budgets.ts";
 import type { ResolvedEntities } from "./resolve-entities.ts";
 import { resolveKey, type StoredKeys } from "./stored-keys.ts";
@@ -16,7 +17,7 @@ type Projects = ReadonlyMap<string, Project>;
 
 /** The API keys of the file. As long as a key and its project stay the same objects, so does the result. */
 export class FileKeys {
-  readonly #keys = new WeakMap<KeyRow, Key>();
+  readonly #keyOf = memoize(keyOf);
   readonly #resolved = new WeakMap<Key, { readonly project: Project | undefined; key: Key }>();
 
   /** By hash. */
@@ -24,9 +25,7 @@ export class FileKeys {
     const keys = new Map<string, Key>();
     let built = 0;
     for (const row of rows) {
-      const known = this.#keys.get(row);
-      const own = known ?? keyOf(row);
-      if (!known) this.#keys.set(row, own);
+      const own = this.#keyOf(row);
       const project = own.project === undefined ? undefined : projects.get(own.project);
       let resolved = this.#resolved.get(own);
       if (!resolved || resolved.project !== project) {
@@ -102,15 +101,10 @@ export const withStoredKeys = (current: Snapshot, storedKeys: StoredKeys): Snaps
     limits: limitTable(current.entityLimits ?? new Map(), storedKeys),
   });
 
-const indexes = new WeakMap<ReadonlyMap<string, Key>, ReadonlyMap<string, Key>>();
-
-function byId(fileKeys: ReadonlyMap<string, Key>): ReadonlyMap<string, Key> {
-  const known = indexes.get(fileKeys);
-  if (known) return known;
-  const index = new Map(fileKeys.values().map((key) => [key.id, key]));
-  indexes.set(fileKeys, index);
-  return index;
-}
+const byId = memoize(
+  (fileKeys: ReadonlyMap<string, Key>): ReadonlyMap<string, Key> =>
+    new Map(fileKeys.values().map((key) => [key.id, key])),
+);
 
 /** A key of the file takes precedence over a stored key. */
 class Keys implements KeyTable {

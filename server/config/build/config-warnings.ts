@@ -4,6 +4,7 @@
  */
 import { didYouMean } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
+import { memoize } from "../../lib/memoize.ts";
 import { dayMs } from "../../lib/timers.ts";
 import { canTruncateTo } from "../../upstream/catalog/index.ts";
 import { isShutDown, shutdownDateOf } from "../../upstream/catalog/shutdowns/index.ts";
@@ -181,18 +182,13 @@ interface TargetShutdown {
   readonly target: Target;
   readonly shutdown: Shutdown;
 }
-const shutdowns = new WeakMap<Model, readonly TargetShutdown[]>();
 
-function shutdownsOf(model: Model): readonly TargetShutdown[] {
-  const known = shutdowns.get(model);
-  if (known) return known;
-  const found = model.targets.flatMap((target): TargetShutdown[] => {
+const shutdownsOf = memoize(({ targets }: Model): readonly TargetShutdown[] =>
+  targets.flatMap((target) => {
     const shutdown = shutdownDateOf(target.model, target.upstream.kind);
     return shutdown ? [{ target, shutdown }] : [];
-  });
-  shutdowns.set(model, found);
-  return found;
-}
+  }),
+);
 
 /** `now`: Unix milliseconds. */
 const shutdownWarnings = ({ models }: Pick<Snapshot, "models">, now: number): string[] =>

@@ -1,6 +1,7 @@
 /** Composes a config snapshot from all sources. Config precedence: file, store, environment, built-in models. */
 
 import { missingLib } from "../../lib/executable.ts";
+import { runAtOnce } from "../../lib/tasks.ts";
 import type { StoredEntity } from "../../storage/sql/config-entity-store.ts";
 import { type EntityView, EntityViews } from "../entities/entity-views.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -14,25 +15,27 @@ import {
 import type { InspectFolder } from "../validate/validate-references.ts";
 import type { Environment } from "../yaml/parse-yaml.ts";
 import type { Problem } from "../yaml/problem.ts";
-import type { YamlConfig } from "../yaml/read-yaml.ts";
+import type { YamlConfig } from "../yaml/read-config.ts";
 import { readYaml } from "../yaml/yaml-file.ts";
 import { buildSnapshot, FileKeys } from "./build-snapshot.ts";
 import { configWarnings, missingPartWarnings } from "./config-warnings.ts";
 import { EntityResolver, type ResolvedEntities } from "./resolve-entities.ts";
 import { StoredKeys } from "./stored-keys.ts";
 
-export interface LoadOptions {
+export interface SourceOptions {
   readonly path: string;
   /** The setting or option that names the file: it must exist. If absent, the path is the default. */
   readonly namedBy?: string | undefined;
   readonly env: Environment;
-  readonly stored?: StoredConfig;
-  readonly storedKeys?: StoredKeys;
-  readonly version?: number;
   /** Unix milliseconds, to compare the shutdown dates of models with. If absent, none has passed. */
   readonly now?: number;
   /** Checks the folders of local models, so that a problem shows before the first request. */
-  readonly inspectFolder?: InspectFolder;
+  readonly inspectFolder?: InspectFolder | undefined;
+}
+
+export interface LoadOptions extends SourceOptions {
+  readonly stored?: StoredConfig;
+  readonly storedKeys?: StoredKeys;
 }
 
 /** All of which a snapshot is composed, besides the built-in models, in the order of precedence. */
@@ -61,29 +64,25 @@ export type Loaded =
 
 interface ComposeOptions {
   readonly version: number;
-  /** Unix milliseconds, to compare shutdown dates with. Undefined if there is no warnings about them. */
+  /** Unix milliseconds, to compare shutdown dates with. Undefined: there are no warnings about them. */
   readonly now: LoadOptions["now"] | undefined;
 }
 
-/** Reads the file and the environment. */
-export function loadSnapshot(options: LoadOptions): Loaded {
-  const { path, namedBy, env, version = 1, now, inspectFolder } = options;
+/** Reads the environment and the file, which may refer to what the environment provisions. */
+export function readSources({ env, now, ...file }: SourceOptions) {
   const environment = fromEnvironment(env, now);
-  const provisioned = environment.upstreams;
-  const yaml = readYaml({ path, namedBy, env, provisioned, inspectFolder });
-  if (!yaml.ok) return yaml;
-  const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
-  const sources = { yaml, environment, stored, storedKeys };
-  const composed = composeAtOnce(new Composer(inspectFolder).compose(sources, { version, now }));
-  return { ok: true, snapshot: composed.snapshot, warnings: composed.warnings };
+  const yaml = readYaml({ ...file, env, provisioned: environment.upstreams });
+  return yaml.ok ? ({ ok: true, yaml, environment } as const) : yaml;
 }
 
-/** At the start and in commands, no request waits for the end of a step. */
-export function composeAtOnce<T>(steps: Iterator<void, T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
+export function loadSnapshot(options: LoadOptions): Loaded {
+  const read = readSources(options);
+  if (!read.ok) return read;
+  const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
+  const sources = { ...read, stored, storedKeys };
+  const composer = new Composer(options.inspectFolder);
+  const composed = runAtOnce(composer.compose(sources, { version: 1, now: options.now }));
+  return { ok: true, snapshot: composed.snapshot, warnings: composed.warnings };
 }
 
 /**
@@ -94,7 +93,6 @@ export class Composer {
   readonly #resolver: EntityResolver;
   readonly #fileKeys = new FileKeys();
   readonly #views = new EntityViews();
-  #last: Composition | undefined;
 
   constructor(inspectFolder: InspectFolder | undefined) {
     this.#resolver = new EntityResolver(inspectFolder);
@@ -110,8 +108,7 @@ export class Composer {
 
   *compose(sources: Sources, { version, now }: ComposeOptions): Generator<void, Composition> {
     const { yaml, stored, environment } = sources;
-    const resolved = yield* this.#resolver.resolve(sources);
-    const entities = shareUnchanged(resolved, this.#last?.snapshot);
+    const entities = yield* this.#resolver.resolve(sources);
     const { projects } = entities;
     const fileKeys = yield* this.#fileKeys.resolve(yaml.config.keys, projects);
     const storedKeys = yield* sources.storedKeys.withProjects(projects);
@@ -133,31 +130,6 @@ export class Composer {
     ];
     yield;
     const views = yield* this.#views.of({ yaml, entities, stored });
-    this.#last = { sources, snapshot, storedKeys, warnings, entities: views, leftOut };
-    return this.#last;
+    return { sources, snapshot, storedKeys, warnings, entities: views, leftOut };
   }
-}
-
-const tables = ["upstreams", "models", "projects", "webhooks", "alerts"] as const;
-
-/** A table without a change stays the same object, so that nobody has to look for changes in it. */
-function shareUnchanged(
-  entities: ResolvedEntities,
-  before: Snapshot | undefined,
-): ResolvedEntities {
-  const unchanged = tables.filter((name) => hasSameEntries(entities[name], before?.[name]));
-  return { ...entities, ...Object.fromEntries(unchanged.map((name) => [name, before?.[name]])) };
-}
-
-function hasSameEntries(
-  one: ReadonlyMap<string, unknown>,
-  other: ReadonlyMap<string, unknown> | undefined,
-): boolean {
-  if (one.size !== other?.size) return false;
-  const others = other.entries();
-  for (const [key, value] of one) {
-    const { value: entry } = others.next();
-    if (entry?.[0] !== key || entry[1] !== value) return false;
-  }
-  return true;
 }

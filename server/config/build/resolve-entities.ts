@@ -13,18 +13,21 @@ import {
   type Model,
   originKey,
   type Project,
-  type Source,
   type Webhook,
 } from "../snapshot.ts";
 import type { FromEnvironment } from "../sources/environment-source.ts";
-import { builtInUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
+import {
+  availableUpstreams,
+  type ProvisionedUpstream,
+  sourceOf,
+} from "../sources/provisioned-upstreams.ts";
 import type { LeftOutEntity, StoredConfig } from "../sources/stored-config.ts";
-import { maxEntries, tooManyTargets } from "../validate/schema.ts";
-import type { Config, ConfigRows } from "../validate/validate-config.ts";
+import { type ConfigRows, maxEntries, tooManyTargets } from "../validate/schema.ts";
+
 import { type InspectFolder, wrongDefaults } from "../validate/validate-references.ts";
-import { keyOf, type Note } from "../yaml/problem.ts";
-import type { YamlConfig } from "../yaml/read-yaml.ts";
-import { EntityBuilder, quote } from "./build-entities.ts";
+import { keyOf, type Note, textOf } from "../yaml/problem.ts";
+import type { YamlConfig } from "../yaml/read-config.ts";
+import { EntityBuilder, show } from "./build-entities.ts";
 
 export interface EntitySources {
   readonly yaml: YamlConfig;
@@ -98,29 +101,28 @@ export class EntityResolver {
 
   *#attempt(sources: EntitySources, refused: Refused): Generator<void, Attempt> {
     const { config } = sources.yaml;
-    const provisioned = provisionedBy(config, sources.environment);
+    const provisioned = availableUpstreams(config, sources.environment.upstreams);
     const collected = this.#entitiesOfFile(sources);
     yield* this.#addStored(sources, refused, { collected, replaceable: namesOf(provisioned) });
     const { upstreams, projects, webhooks, alerts, leftOut, replacing } = collected;
     const configured = { ...config, upstreams: [...upstreams.values()] };
     const origins = new Map<string, EntityOrigin>();
-    const inForce = provisioned.filter(([{ upstream }]) => !upstreams.has(upstream.id));
-    for (const [{ upstream, variable }, source] of inForce) {
-      upstreams.set(upstream.id, upstream);
-      origins.set(originKey("upstream", upstream.id), provisionedOrigin(source, variable));
+    const inForce = provisioned.filter(({ upstream }) => !upstreams.has(upstream.id));
+    for (const row of inForce) {
+      const { upstream } = row;
+      upstreams.set(upstream.id, deepFreeze(upstream));
+      origins.set(originKey("upstream", upstream.id), originOf(row));
     }
-    for (const upstream of upstreams.values()) deepFreeze(upstream);
     const models = new Map<string, Model>();
     let fileProblem = yield* this.#addModels(config.models, collected, models);
     if (replacing.length > 0) {
-      const rows = provisioned.map(([row]) => row);
-      fileProblem ??= wrongDefaults(configured, rows, models.values(), quote)[0];
+      fileProblem ??= wrongDefaults(configured, provisioned, models.values(), show)[0];
     }
-    for (const [row, source] of inForce) {
-      for (const model of this.#builder.provisionedModels(row, source)) {
+    for (const row of inForce) {
+      for (const model of this.#builder.provisionedModels(row)) {
         if (models.has(model.id)) continue;
         models.set(model.id, model);
-        origins.set(originKey("model", model.id), provisionedOrigin(source, row.variable));
+        origins.set(originKey("model", model.id), originOf(row));
       }
     }
     const tables = { upstreams, models, projects, webhooks, alerts };
@@ -131,7 +133,7 @@ export class EntityResolver {
     const webhooks = new Map<string, Webhook>();
     for (const row of config.webhooks) this.#builder.addWebhook(row, webhooks);
     return {
-      upstreams: new Map(config.upstreams.map((row) => [row.id, row])),
+      upstreams: new Map(config.upstreams.map((row) => [row.id, this.#builder.upstreamOf(row)])),
       projects: new Map(config.projects.map((row) => [row.name, this.#builder.projectOf(row)])),
       webhooks,
       alerts: new Map(config.alerts.map((row) => [row.name, row])),
@@ -170,9 +172,9 @@ export class EntityResolver {
     const fits = (list: keyof typeof maxEntries, { size }: { readonly size: number }) =>
       size < maxEntries[list] ? undefined : tooMany(list);
     return {
-      upstream: ({ id }: StoredEntity, row: Upstream) => {
+      upstream: ({ id }: StoredEntity, row: ConfigRows["upstreams"]) => {
         const note = fits("upstreams", upstreams);
-        if (!note) upstreams.set(id, row);
+        if (!note) upstreams.set(id, this.#builder.upstreamOf(row));
         return note;
       },
       project: ({ id }: StoredEntity, row: ConfigRows["projects"]) => {
@@ -222,8 +224,6 @@ export class EntityResolver {
   }
 }
 
-const textOf = ({ message }: Note): string => (typeof message === "string" ? message : message());
-
 const tooMany = (list: keyof typeof maxEntries): Note => ({
   path: [],
   message: `must have at most ${maxEntries[list]} entries`,
@@ -240,23 +240,15 @@ function conflictOf(yaml: YamlConfig, kind: EntityKind, { id }: StoredEntity): s
   return `${yaml.file} line ${entry.line} has a ${kind} with this id, which takes precedence`;
 }
 
-const provisionedBy = (
-  config: Pick<Config, "environment" | "builtInModels">,
-  environment: Pick<FromEnvironment, "upstreams">,
-): (readonly [ProvisionedUpstream, Source])[] => [
-  ...(config.environment ? environment.upstreams : []).map((row) => [row, "environment"] as const),
-  ...(config.builtInModels ? builtInUpstreams : []).map((row) => [row, "built-in"] as const),
-];
-
-const namesOf = (provisioned: readonly (readonly [ProvisionedUpstream, Source])[]) =>
+const namesOf = (provisioned: readonly ProvisionedUpstream[]) =>
   new Set(
-    provisioned.flatMap(([{ upstream, models }]) => [
+    provisioned.flatMap(({ upstream, models }) => [
       originKey("upstream", upstream.id),
       ...models.map(({ id }) => originKey("model", id)),
     ]),
   );
 
-const provisionedOrigin = (source: Source, variable: string | undefined): EntityOrigin => ({
-  source,
-  ...(variable !== undefined && { location: variable }),
+const originOf = (row: ProvisionedUpstream): EntityOrigin => ({
+  source: sourceOf(row),
+  ...(row.variable !== undefined && { location: row.variable }),
 });

@@ -5,7 +5,7 @@ import type { ResolvedEntities } from "../build/resolve-entities.ts";
 import type { EntityOrigin, Model } from "../snapshot.ts";
 import type { LeftOutEntity, StoredConfig } from "../sources/stored-config.ts";
 import { webhookId } from "../validate/webhooks.ts";
-import type { FileEntry, YamlConfig } from "../yaml/read-yaml.ts";
+import type { FileEntry, YamlConfig } from "../yaml/read-config.ts";
 import { type EntityKind, entityKinds, isEntityKind } from "./entity-kinds.ts";
 import { maskSecrets } from "./secret-fields.ts";
 

@@ -1,7 +1,8 @@
 /** The entities of the store for commands, which have no configuration in force. */
+import { runAtOnce } from "../../lib/tasks.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../storage/sql/config-entity-store.ts";
-import { Composer, composeAtOnce, type Sources } from "../build/load-snapshot.ts";
+import { Composer, type Sources } from "../build/load-snapshot.ts";
 import { StoredKeys } from "../build/stored-keys.ts";
 import { StoredConfigReader } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
@@ -28,7 +29,7 @@ export function openConfigEntities(options: ConfigEntitiesOptions): ConfigEntiti
     composer,
     current: async () => {
       const all = { ...sources(), stored: await stored.read(), storedKeys: StoredKeys.empty };
-      return composeAtOnce(composer.compose(all, { version: 1, now: now() }));
+      return runAtOnce(composer.compose(all, { version: 1, now: now() }));
     },
     now,
   });

@@ -1,7 +1,7 @@
 /** The changes between two config snapshots. */
 import { isDeepStrictEqual } from "node:util";
 import type { Snapshot } from "../snapshot.ts";
-import type { YamlConfig } from "../yaml/read-yaml.ts";
+import type { YamlConfig } from "../yaml/read-config.ts";
 
 /** Whether entries are on other lines of the file. */
 export const haveMoved = (before: YamlConfig, after: YamlConfig): boolean =>

@@ -6,22 +6,21 @@
 import type { Emit } from "../../../contract/events.ts";
 import type { Log } from "../../lib/log.ts";
 import { pollFiles } from "../../lib/poll-files.ts";
-import { createSerialize, runInSteps } from "../../lib/tasks.ts";
+import { createSerialize, runAtOnce, runInSteps } from "../../lib/tasks.ts";
 import { repeat } from "../../lib/timers.ts";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { ConfigEntityStore } from "../../storage/sql/config-entity-store.ts";
 import type { KeyStore } from "../../storage/sql/key-store.ts";
 import { withStoredKeys } from "../build/build-snapshot.ts";
 import { unknownReferenceWarnings } from "../build/config-warnings.ts";
-import { Composer, composeAtOnce, type Sources } from "../build/load-snapshot.ts";
+import { Composer, readSources, type Sources } from "../build/load-snapshot.ts";
 import { type StoredKeyChange, StoredKeys } from "../build/stored-keys.ts";
 import { ConfigEntities } from "../entities/config-entities.ts";
-import { fromEnvironment } from "../sources/environment-source.ts";
 import { createStoredKeyReader } from "../sources/read-stored-keys.ts";
 import { StoredConfigReader } from "../sources/stored-config.ts";
 import type { InspectFolder } from "../validate/validate-references.ts";
 import { aboutFile, describeProblems, type Problem } from "../yaml/problem.ts";
-import { InvalidConfig, loadYaml, reloadYaml } from "../yaml/yaml-file.ts";
+import { reloadYaml } from "../yaml/yaml-file.ts";
 import { describeChanges, haveMoved } from "./describe-changes.ts";
 
 interface ConfigurationOptions {
@@ -46,6 +45,13 @@ interface ConfigurationOptions {
   readonly pollMs?: { readonly file?: number; readonly store?: number };
 }
 
+/** The file is invalid. */
+export class InvalidConfig extends Error {
+  constructor(problems: readonly Problem[]) {
+    super(describeProblems(problems));
+  }
+}
+
 export type Configuration = Awaited<ReturnType<typeof openConfiguration>>;
 
 const pollStoresEveryMs = 500;
@@ -54,11 +60,12 @@ const pollStoresEveryMs = 500;
 export async function openConfiguration(options: ConfigurationOptions) {
   const { path, env, keys, entities, secrets, inspectFolder, log, events, now } = options;
   const pollStoreMs = options.pollMs?.store ?? pollStoresEveryMs;
-  const environment = fromEnvironment(env, now());
-  const provisioned = environment.upstreams;
   const { namedBy } = options;
+  const read = readSources({ path, namedBy, env, now: now(), inspectFolder });
+  if (!read.ok) throw new InvalidConfig(read.problems);
+  const { yaml, environment } = read;
+  const provisioned = environment.upstreams;
   const fileOptions = { path, namedBy, env, provisioned, inspectFolder };
-  const yaml = loadYaml(fileOptions);
   const storedConfig = new StoredConfigReader(entities, secrets);
   const stored = await storedConfig.read();
   const readKeyChanges = createStoredKeyReader(keys);
@@ -68,7 +75,7 @@ export async function openConfiguration(options: ConfigurationOptions) {
   });
 
   const composer = new Composer(inspectFolder);
-  let current = composeAtOnce(
+  let current = runAtOnce(
     composer.compose({ yaml, stored, environment, storedKeys }, { version: 1, now: now() }),
   );
   const logWarnings = (texts: readonly string[]): void => {
@@ -119,14 +126,14 @@ export async function openConfiguration(options: ConfigurationOptions) {
     onChange: async () => {
       try {
         const read = await reloadYaml(fileOptions, current.sources.yaml);
+        if (read?.ok === false) return rejectFile(read.problems);
         const isRecovered = fileProblem !== undefined;
         if (!read && !isRecovered) return;
         await publish(read ? { yaml: read } : {}, { isFile: true, isRecovered });
         fileProblem = undefined;
       } catch (error) {
-        // Any other error is a bug of the gateway: it must not stop a running gateway.
-        const bug = () => [aboutFile(path, `could not be applied: ${error}`)];
-        rejectFile(error instanceof InvalidConfig ? error.problems : bug());
+        // A bug of the gateway must not stop a running gateway.
+        rejectFile([aboutFile(path, `could not be applied: ${error}`)]);
       }
     },
   });

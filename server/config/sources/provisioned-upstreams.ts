@@ -6,6 +6,7 @@
 import { missingLib } from "../../lib/executable.ts";
 import type { CatalogModel } from "../../upstream/catalog/served-models.ts";
 import type { Upstream } from "../../upstream/contract.ts";
+import type { Source } from "../snapshot.ts";
 
 export interface ProvisionedUpstream {
   /** The environment variable that provisions it. Absent for built-in models. */
@@ -13,6 +14,9 @@ export interface ProvisionedUpstream {
   readonly upstream: Upstream;
   readonly models: readonly ProvisionedModel[];
 }
+
+export const sourceOf = ({ variable }: ProvisionedUpstream): Source =>
+  variable === undefined ? "built-in" : "environment";
 
 export interface ProvisionedModel extends CatalogModel {
   /** Its name at the upstream. */
@@ -46,3 +50,12 @@ const installed: readonly ProvisionedUpstream[] = [
 
 export const builtInUpstreams: readonly ProvisionedUpstream[] =
   missingLib === undefined ? installed : [];
+
+/** Those that are not switched off. `provisioned`: by environment variables. */
+export const availableUpstreams = (
+  config: { readonly environment: boolean; readonly builtInModels: boolean },
+  provisioned: readonly ProvisionedUpstream[],
+): readonly ProvisionedUpstream[] => [
+  ...(config.environment ? provisioned : []),
+  ...(config.builtInModels ? builtInUpstreams : []),
+];

@@ -10,7 +10,20 @@ import { kinds } from "../../upstream/kinds.ts";
 import type { Note, Path } from "../yaml/problem.ts";
 import { knownKeys } from "./schema.ts";
 
-type Show = (text: string) => string;
+/** Quotes a value of the configuration in a message. */
+export type Show = (text: string) => string;
+
+const maxQuoted = 80;
+
+/** Hides the values of environment variables, which may be secrets. Stored values quote only ids, and hide nothing. */
+export const showUnless =
+  (secrets: ReadonlySet<string>): Show =>
+  (text) => {
+    // A shorter value reveals nothing, and would match almost any text.
+    for (const secret of secrets)
+      if (secret.length >= 4 && text.includes(secret)) return "(a hidden value)";
+    return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted - 1)}…` : text);
+  };
 
 export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show): Note[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
@@ -39,7 +52,7 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
     const other = kind === "image" ? "embedding" : "image";
     if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
   }
-  const misplaced = misplacedLabelKey(key, path);
+  const misplaced = misplacedLimitKey(key, path);
   if (misplaced !== undefined) return misplaced;
   const meant = nearestMatch(key, known);
   return meant === undefined
@@ -48,11 +61,12 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
 }
 
 /** Limits and budgets of end users and tags, where they cannot be. */
-function misplacedLabelKey(key: string, path: Path): string | undefined {
+function misplacedLimitKey(key: string, path: Path): string | undefined {
   if (path[0] === "keys" && (key === "perEndUser" || key === "perTag"))
     return "only a project can have this: put the API key into a project";
-  const isLabel = path[0] === "projects" && (path[2] === "perEndUser" || path[2] === "perTag");
-  return isLabel && path.at(-1) === "budget" && key === "total"
+  const isEndUserOrTag =
+    path[0] === "projects" && (path[2] === "perEndUser" || path[2] === "perTag");
+  return isEndUserOrTag && path.at(-1) === "budget" && key === "total"
     ? "end users and tags have budgets per `day` and `month`, not in total"
     : undefined;
 }

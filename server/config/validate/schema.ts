@@ -21,12 +21,13 @@ import {
   storeContent,
   targetMembers,
 } from "../../../contract/schemas/models.ts";
-import { priceKeys } from "../../../contract/schemas/prices.ts";
+import * as prices from "../../../contract/schemas/prices.ts";
 import { upstreamMembers } from "../../../contract/schemas/upstreams.ts";
 import { webhook } from "../../../contract/schemas/webhooks.ts";
 import type { Kind } from "../../upstream/adapter.ts";
 import { kinds } from "../../upstream/kinds.ts";
-import { embeddingPrice, imagePrice, moderationPrice } from "./price-schema.ts";
+import type { Price } from "../../upstream/price.ts";
+import type { ListName } from "../yaml/parse-file.ts";
 import { webhookEntry, webhooksSchema } from "./webhooks.ts";
 
 /** The schema of an upstream of this kind. The console renders its form from this schema. */
@@ -37,6 +38,37 @@ const [firstKind, ...otherKinds] = [...kinds.values()].map(upstreamOf) as [
   ReturnType<typeof upstreamOf>,
   ...ReturnType<typeof upstreamOf>[],
 ];
+
+/** `price`: the operator's price in US dollars. It replaces the listed price. */
+const moderationPrice = prices.moderationPrice.transform(
+  ({ input }): Price => ({ tokens: { textIn: input } }),
+);
+
+const embeddingPrice = prices.embeddingPrice.transform(
+  ({ input, imageInput, image: each, megapixel }): Price => ({
+    tokens: { textIn: input, ...(imageInput !== undefined && { imageIn: imageInput }) },
+    ...(each !== undefined && { images: { "": each } }),
+    ...(megapixel !== undefined && { megapixel }),
+  }),
+);
+
+const imagePrice = prices.imagePrice.transform(
+  ({ image: each, images, megapixel, input, imageInput, output, textOutput }): Price => ({
+    ...((images || each !== undefined) && {
+      images: { ...(each !== undefined && { "": each }), ...images },
+    }),
+    ...(megapixel !== undefined && { megapixel }),
+    ...(input !== undefined &&
+      output !== undefined && {
+        tokens: {
+          textIn: input,
+          imageIn: imageInput ?? input,
+          textOut: textOutput ?? output,
+          imageOut: output,
+        },
+      }),
+  }),
+);
 
 const targetsOf = <T extends z.ZodType>(target: T) => z.array(target).min(1).max(maxTargets);
 
@@ -78,6 +110,8 @@ export const entrySchemas = {
   alerts: alert,
 } as const;
 
+export const tooManyTargets = `all models together may have at most ${maxAllTargets} targets`;
+
 /** The most entries of the lists that stored entities are added to. */
 export const maxEntries = {
   upstreams: maxUpstreams,
@@ -87,18 +121,9 @@ export const maxEntries = {
   alerts: maxAlerts,
 } as const;
 
-export const tooManyTargets = `all models together may have at most ${maxAllTargets} targets`;
-
 export const fileSchema = z.strictObject({
   upstreams: z.array(upstreamEntry).max(maxUpstreams).default([]),
-  models: z
-    .array(modelEntry)
-    .max(maxConfiguredModels)
-    .refine(
-      (models) => models.reduce((sum, { targets }) => sum + targets.length, 0) <= maxAllTargets,
-      tooManyTargets,
-    )
-    .default([]),
+  models: z.array(modelEntry).max(maxConfiguredModels).default([]),
   keys: z.array(key).max(maxKeys).default([]),
   projects: z.array(project).max(maxProjects).default([]),
   defaults: defaults.optional(),
@@ -112,12 +137,19 @@ export const fileSchema = z.strictObject({
   environment: z.boolean().default(true),
 });
 
-const modelOfKind = new Map<string, typeof embedding | typeof image>([
-  ["embedding", embedding],
-  ["image", image],
-]);
+const list = (max: number) => z.array(z.unknown()).max(max).default([]);
 
-export type ConfigFile = z.output<typeof fileSchema>;
+/** The members of the file that are no lists of entries. Of the lists, only their lengths. */
+export const membersSchema = fileSchema.extend({
+  ...{ upstreams: list(maxUpstreams), models: list(maxConfiguredModels), keys: list(maxKeys) },
+  ...{ projects: list(maxProjects), webhooks: list(maxWebhooks), alerts: list(maxAlerts) },
+} satisfies Record<ListName, z.ZodType>);
+
+/** The file, as the schemas return it. */
+export type Config = z.output<typeof fileSchema>;
+
+/** The entries of each list, as the schemas return them. */
+export type ConfigRows = { readonly [List in ListName]: Config[List][number] };
 
 type ObjectSchemas = ReadonlyMap<PropertyKey | undefined, z.ZodObject>;
 
@@ -155,11 +187,13 @@ function knownModelKeys(
   kindName: string | undefined,
 ): readonly string[] {
   if (path[2] === "moderation")
-    return path.length === 3 ? [...Object.keys(moderationMembers), "price"] : priceKeys.moderation;
+    return path.length === 3
+      ? [...Object.keys(moderationMembers), "price"]
+      : prices.priceKeys.moderation;
   if (path[2] === "price" || path[4] === "price")
-    return priceKeys[kindName === "image" ? "image" : "embedding"];
+    return prices.priceKeys[kindName === "image" ? "image" : "embedding"];
   if (path.length === 4)
     return [...Object.keys(kindName === "image" ? imageTargetMembers : targetMembers), "price"];
-  const model = modelOfKind.get(kindName ?? "");
-  return Object.keys(model ? model.shape : { ...embedding.shape, ...image.shape });
+  if (kindName === "embedding") return Object.keys(embedding.shape);
+  return Object.keys(kindName === "image" ? image.shape : { ...embedding.shape, ...image.shape });
 }

@@ -1,102 +1,153 @@
-/** Validates a whole `vexel.yaml`, or one entity of the store as if it were an entry of the file. */
-import type { Upstream } from "../../upstream/contract.ts";
-import { kinds } from "../../upstream/kinds.ts";
-import { configuredLimits } from "../build/limits-and-budgets.ts";
-import { builtInUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
+/**
+ * Validates a parsed `vexel.yaml`, and takes the entries over that have not changed since they were validated. Validates
+ * one entity of the store as if it were an entry of the file.
+ */
+import type { z } from "zod";
+import { maxAllTargets } from "../../../contract/admin/list-bounds.ts";
+import type { JsonObject } from "../../storage/sql/config-entity-store.ts";
+import { availableUpstreams, type ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
+import {
+  isListName,
+  isMap,
+  type ListEntry,
+  type ListName,
+  listNames,
+  type ParsedFile,
+} from "../yaml/parse-file.ts";
 import type { Note } from "../yaml/problem.ts";
-import { explainIssue, valueAt } from "./error-messages.ts";
-import { type ConfigFile, entrySchemas, fileSchema } from "./schema.ts";
-import { type InspectFolder, upstreamProblems, validateReferences } from "./validate-references.ts";
-import { validateRest } from "./validate-rest.ts";
+import { explainIssue, type Show, showUnless } from "./error-messages.ts";
+import { RefusedEntries, withoutRefused } from "./refused-entries.ts";
+import {
+  type Config,
+  type ConfigRows,
+  entrySchemas,
+  membersSchema,
+  tooManyTargets,
+} from "./schema.ts";
+import { type InspectFolder, validateReferences } from "./validate-references.ts";
 
-export interface Config extends Omit<ConfigFile, "upstreams"> {
-  readonly upstreams: readonly Upstream[];
+/** An entry as the file has it, and as its schema returns it. */
+export interface ReadEntry {
+  readonly raw: JsonObject;
+  readonly row: ConfigRows[ListName];
 }
+
+/** By their JSON. */
+export type ReadEntries = Readonly<Partial<Record<ListName, ReadonlyMap<string, ReadEntry>>>>;
 
 export interface ValidationOptions {
   /** Upstreams that environment variables provision, with their models. */
   readonly provisioned?: readonly ProvisionedUpstream[];
-  /** Quotes a value of the configuration in a message. */
-  readonly show: (text: string) => string;
   /** Checks the folders of local models, so that a problem shows before the first request. */
   readonly inspectFolder?: InspectFolder | undefined;
+  /** The entries of the file that is in force. */
+  readonly inForce?: ReadEntries;
 }
 
 interface ValidatedConfig {
-  /** Undefined if the schema refuses the configuration. A config that the schema accepts may have notes, too. */
-  readonly config: Config | undefined;
-  /** All problems with the schema and with references. */
+  /** Meaningless if there are notes. */
+  readonly config: Config;
+  readonly entries: ReadEntries;
   readonly notes: readonly Note[];
 }
 
-export function validateConfig(
-  raw: unknown,
-  { provisioned = [], show, inspectFolder = () => [] }: ValidationOptions,
-): ValidatedConfig {
-  const parsed = fileSchema.safeParse(raw);
-  const available = [
-    ...(valueAt(raw, ["environment"]) === false ? [] : provisioned),
-    ...(valueAt(raw, ["builtInModels"]) === false ? [] : builtInUpstreams),
-  ];
-  const { data, error } = parsed;
-  const referencesOf = (file: ConfigFile) =>
-    validateReferences(file, available, show, inspectFolder);
-  if (!data) {
-    const notes = error.issues.flatMap((issue) => explainIssue(issue, raw, show));
-    const availableIds = available.map(({ upstream: { id } }) => id);
-    const rest = validateRest(raw, error.issues, { validate: referencesOf, availableIds });
-    return { config: undefined, notes: [...notes, ...rest] };
+/** Finds all problems of the file. In steps. */
+export function* validateConfig(
+  parsed: ParsedFile,
+  { provisioned = [], inspectFolder = () => [], inForce = {} }: ValidationOptions,
+): Generator<void, ValidatedConfig> {
+  const show = showUnless(parsed.secrets);
+  const { members, notes, lists } = validateMembers(parsed, show);
+  const refused = new RefusedEntries();
+  const entries: Partial<Record<ListName, ReadonlyMap<string, ReadEntry>>> = {};
+  const rows: Partial<Record<ListName, readonly unknown[]>> = {};
+  for (const list of lists) {
+    const options = { show, refused, inForce: inForce[list] };
+    const read = yield* validateList(list, parsed.lists[list] ?? [], options);
+    entries[list] = read.entries;
+    rows[list] = read.rows;
+    notes.push(...read.notes);
   }
-  return {
-    config: { ...data, upstreams: data.upstreams.map(asUpstream) },
-    notes: referencesOf(data),
-  };
+  const config = { ...members, ...rows } as Config;
+  if (config.models.reduce((sum, { targets }) => sum + targets.length, 0) > maxAllTargets)
+    notes.push({ path: ["models"], message: tooManyTargets });
+  // It is not known which entries there are.
+  if (lists.length === 0) return { config, entries, notes };
+  const available = availableUpstreams(config, provisioned);
+  const upstreams = [...available.map(({ upstream }) => upstream), ...config.upstreams];
+  const upstreamIds = new Set(upstreams.map(({ id }) => id));
+  const found = yield* validateReferences(config, available, show, inspectFolder);
+  notes.push(...found.filter((note) => refused.isCertain(note, config, upstreamIds)));
+  return { config, entries, notes };
 }
 
-/** The rows of each list, as the schema returns them. */
-export interface ConfigRows {
-  readonly upstreams: Upstream;
-  readonly models: ConfigFile["models"][number];
-  readonly projects: ConfigFile["projects"][number];
-  readonly webhooks: ConfigFile["webhooks"][number];
-  readonly alerts: ConfigFile["alerts"][number];
+/** To compare an entry with the one in force costs less than to validate it. */
+const [comparedOfStep, validatedOfStep] = [200, 20] as const;
+
+/** `rows`: with what stands for refused entries. */
+function* validateList(
+  list: ListName,
+  listed: readonly ListEntry[],
+  options: {
+    readonly show: Show;
+    readonly refused: RefusedEntries;
+    readonly inForce: ReadonlyMap<string, ReadEntry> | undefined;
+  },
+) {
+  const { show, refused, inForce } = options;
+  const entries = new Map<string, ReadEntry>();
+  const rows: unknown[] = [];
+  const notes: Note[] = [];
+  let validated = 0;
+  for (const [at, { json }] of listed.entries()) {
+    if (at % comparedOfStep === 0) yield;
+    let entry = inForce?.get(json);
+    if (!entry) {
+      if (++validated % validatedOfStep === 0) yield;
+      const raw = JSON.parse(json) as JsonObject;
+      const read = validateEntry(list, raw, { show, at });
+      if ("row" in read) entry = { raw, row: read.row };
+      else {
+        notes.push(...read.notes);
+        rows.push(refused.repair([list, at], raw, read.issues));
+        continue;
+      }
+    }
+    entries.set(json, entry);
+    rows.push(entry.row);
+  }
+  return { entries, rows, notes };
 }
 
-type ValidatedEntry<List extends keyof ConfigRows> =
+/** Validates everything but the entries of lists. `lists`: none if one of them is no list, or has too many entries. */
+function validateMembers({ members, lists }: ParsedFile, show: Show) {
+  const raw = isMap(members) ? { ...members, ...lists } : members;
+  const { data, error } = membersSchema.safeParse(raw);
+  if (data) return { members: data, notes: [] as Note[], lists: listNames };
+  const notes = error.issues.flatMap((issue) => explainIssue(issue, raw, show));
+  const isMemberRefused = ({ code, path: [name] }: z.core.$ZodIssue): boolean =>
+    code === "unrecognized_keys" || (name !== undefined && !isListName(name));
+  if (!error.issues.every(isMemberRefused))
+    return { members: membersSchema.parse({}), notes, lists: [] };
+  const rest = withoutRefused(members, error.issues);
+  return { members: membersSchema.parse(rest), notes, lists: listNames };
+}
+
+type ValidatedEntry<List extends ListName> =
   | { readonly row: ConfigRows[List] }
-  /** The first problem, with a path that begins in the entry. */
-  | { readonly note: Note };
+  | { readonly issues: readonly z.core.$ZodIssue[]; readonly notes: readonly Note[] };
 
 /** Validates what depends neither on other entries nor on folders. */
-export function validateEntry<List extends keyof ConfigRows>(
+export function validateEntry<List extends ListName>(
   list: List,
-  value: unknown,
-  { show }: Pick<ValidationOptions, "show">,
+  raw: unknown,
+  { show, at }: { show: Show; at: number },
 ): ValidatedEntry<List> {
-  const { data, error } = entrySchemas[list].safeParse(value);
-  if (error) {
-    const [first] = error.issues;
-    const issue = first && { ...first, path: [list, 0, ...first.path] };
-    const [note] = issue ? explainIssue(issue, { [list]: [value] }, show) : [];
-    return {
-      note: note ? { ...note, path: note.path.slice(2) } : { path: [], message: "is invalid" },
-    };
-  }
-  if (list !== "upstreams") return { row: data as ConfigRows[List] };
-  const row = data as ConfigFile["upstreams"][number];
-  const [note] = upstreamProblems(row, () => []);
-  return note ? { note } : { row: asUpstream(row) as ConfigRows[List] };
-}
-
-export function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
-  const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, limits, ...options } = row;
-  return {
-    id,
-    kind,
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(apiKey !== undefined && { apiKey }),
-    headers,
-    ...configuredLimits(limits),
-    options,
-  };
+  const { data, error } = entrySchemas[list].safeParse(raw);
+  if (!error) return { row: data as ConfigRows[List] };
+  const file = { [list]: { [at]: raw } };
+  const notes = error.issues.flatMap((issue) =>
+    explainIssue({ ...issue, path: [list, at, ...issue.path] }, file, show),
+  );
+  return { issues: error.issues, notes };
 }

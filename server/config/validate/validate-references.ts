@@ -12,26 +12,17 @@ import { kinds } from "../../upstream/kinds.ts";
 import { providers, variablesOf } from "../sources/providers.ts";
 import type { ProvisionedUpstream } from "../sources/provisioned-upstreams.ts";
 import type { Note, Path } from "../yaml/problem.ts";
-import type { ConfigFile } from "./schema.ts";
-
-type Show = (text: string) => string;
+import type { Show } from "./error-messages.ts";
+import type { Config } from "./schema.ts";
 
 /** Returns the problems of a local model's folder. */
 export type InspectFolder = (path: string) => readonly string[];
 
-export function validateReferences(...given: Parameters<typeof referenceProblems>): Note[] {
-  const steps = referenceProblems(...given);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 const modelsOfStep = 200;
 
 /** In steps. */
-export function* referenceProblems(
-  file: ConfigFile,
+export function* validateReferences(
+  file: Config,
   provisioned: readonly ProvisionedUpstream[],
   show: Show,
   inspect: InspectFolder,
@@ -48,7 +39,9 @@ export function* referenceProblems(
     ...duplicates("keys", "key", keys, () => "it"),
     ...duplicates("webhooks", "url", webhooks, () => "it"),
     ...duplicates("alerts", "name", alerts, show),
-    ...upstreams.flatMap((row, at) => under("upstreams", at, upstreamProblems(row, inspect))),
+    ...upstreams.flatMap((row, at) =>
+      under("upstreams", at, [...wrongFolder(row, inspect), ...upstreamProblems(row)]),
+    ),
   ];
   for (const [at, row] of models.entries()) {
     if (at % modelsOfStep === 0) yield;
@@ -61,12 +54,11 @@ export function* referenceProblems(
 const under = (list: string, at: number, notes: readonly Note[]): Note[] =>
   notes.map((note) => ({ ...note, path: [list, at, ...note.path] }));
 
-type UpstreamRow = ConfigFile["upstreams"][number];
-type ModelRow = ConfigFile["models"][number];
+type UpstreamRow = Config["upstreams"][number];
+type ModelRow = Config["models"][number];
 
 /** The paths begin in the entry. */
-export const upstreamProblems = (upstream: UpstreamRow, inspect: InspectFolder): Note[] => [
-  ...wrongFolder(upstream.kind, upstream, inspect),
+export const upstreamProblems = (upstream: UpstreamRow): Note[] => [
   ...missingNeeds(upstream),
   ...missingChoice(upstream),
   ...twoCredentials(upstream),
@@ -83,7 +75,7 @@ export const modelProblems = (model: ModelRow, kindOf: KindsOfUpstreams, show: S
 /** The kinds of upstreams by their ids. */
 type KindsOfUpstreams = Pick<ReadonlyMap<string, string>, "get" | "keys">;
 
-const unknownProjects = ({ keys, projects }: ConfigFile, show: Show): Note[] => {
+const unknownProjects = ({ keys, projects }: Config, show: Show): Note[] => {
   const names = projects.map(({ name }) => name);
   const known = new Set(names);
   return keys.flatMap(({ project }, i): Note[] => {
@@ -147,9 +139,9 @@ const isSet = (upstream: object, name: string): boolean =>
   (upstream as Readonly<Record<string, unknown>>)[name] !== undefined;
 
 /** A folder that does not exist or has no model would fail at the first request. */
-export const wrongFolder = (kind: string, options: object, inspect: InspectFolder): Note[] =>
-  kind === "local" && "path" in options && typeof options.path === "string"
-    ? inspect(options.path).map((message) => ({ path: ["path"], message }))
+export const wrongFolder = (upstream: UpstreamRow, inspect: InspectFolder): Note[] =>
+  upstream.kind === "local" && "path" in upstream && typeof upstream.path === "string"
+    ? inspect(upstream.path).map((message) => ({ path: ["path"], message }))
     : [];
 
 const wrongTargets = ({ kind, targets }: ModelRow, kindOf: KindsOfUpstreams, show: Show): Note[] =>
@@ -231,7 +223,7 @@ function unknownUpstream(name: string, known: Iterable<string>, show: Show): str
  * other kind, or that their key may not use.
  */
 export function wrongDefaults(
-  file: Pick<ConfigFile, "defaults" | "keys"> & {
+  file: Pick<Config, "defaults" | "keys"> & {
     readonly upstreams: readonly { readonly id: string }[];
   },
   provisioned: readonly ProvisionedUpstream[],
@@ -256,7 +248,7 @@ export function wrongDefaults(
     if (globs.some((glob) => matchesGlob(glob, model))) return undefined;
     return `the key may not use ${show(model)}: add it to the key's models`;
   };
-  const check = (given: ConfigFile["defaults"], path: Path, globs: readonly string[]): Note[] =>
+  const check = (given: Config["defaults"], path: Path, globs: readonly string[]): Note[] =>
     modelKinds.flatMap((kind): Note[] => {
       const model = given?.[kind];
       const message = model === undefined ? undefined : problemOf(model, kind, globs);

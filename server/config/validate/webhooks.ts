@@ -5,6 +5,7 @@ import { maxWebhooks } from "../../../contract/admin/list-bounds.ts";
 import { eventTypes } from "../../../contract/events.ts";
 import { schemaText } from "../../../contract/messages/schema-messages.ts";
 import { webhook as webhookSchema } from "../../../contract/schemas/webhooks.ts";
+import { deepFreeze } from "../../lib/deep-freeze.ts";
 import { nearestMatch } from "../../lib/edit-distance.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
@@ -45,7 +46,5 @@ export const webhooksSchema = z.array(webhookEntry).max(maxWebhooks).default([])
 /** Derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
 export const webhookId = (address: string): string => `wh_${secretHash(address).slice(0, 16)}`;
 
-export const buildWebhook = (row: z.output<typeof webhookEntry>): Webhook => ({
-  id: webhookId(row.url),
-  ...row,
-});
+export const buildWebhook = (row: z.output<typeof webhookEntry>): Webhook =>
+  deepFreeze({ id: webhookId(row.url), ...row });

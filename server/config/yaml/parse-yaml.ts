@@ -14,7 +14,7 @@ import {
   parseDocument,
   visit,
 } from "yaml";
-import type { Note, Path } from "./problem.ts";
+import type { Path, Place } from "./problem.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,9 +22,13 @@ export interface ParsedYaml {
   /** `undefined` if the text is not valid YAML; the notes have the reasons. */
   readonly raw: unknown;
   readonly notes: readonly Note[];
-  locate(note: Note): LinePosition;
-  /** Quotes a value of the file in a message, unless it came from the environment: it may be a secret. */
-  show(text: string): string;
+  /** The values of environment variables in the file. */
+  readonly secrets: ReadonlySet<string>;
+  locate(place: Place): LinePosition;
+}
+
+interface Note extends Place {
+  readonly message: string;
 }
 
 export function parseYaml(source: string, env: Environment): ParsedYaml {
@@ -34,8 +38,8 @@ export function parseYaml(source: string, env: Environment): ParsedYaml {
   const result = (raw: unknown, notes: readonly Note[]): ParsedYaml => ({
     raw,
     notes,
-    locate: (note) => positionOf(note.offset ?? (document ? offsetOf(document, note) : 0)),
-    show: (text) => quote(text, secrets),
+    secrets,
+    locate: (place) => positionOf(place.offset ?? (document ? offsetOf(document, place) : 0)),
   });
 
   try {
@@ -99,15 +103,6 @@ function expandVariables(
   return notes;
 }
 
-const maxQuoted = 80;
-
-function quote(text: string, secrets: ReadonlySet<string>): string {
-  // A shorter value reveals nothing, and would match almost any text.
-  for (const secret of secrets)
-    if (secret.length >= 4 && text.includes(secret)) return "(a hidden value)";
-  return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted - 1)}…` : text);
-}
-
 const maxAliases = 100;
 
 /** One per line: after the first error the parser reports many that are only its consequences. */
@@ -149,7 +144,7 @@ function badAliases(document: Document.Parsed): Note[] {
   const notes: Note[] = [];
   let count = 0;
   visit(document, {
-    Alias(_, node) {
+    Alias(_, node, ancestors) {
       const offset = node.range?.[0] ?? 0;
       count += 1;
       // The count is checked first, because resolving an alias reads the whole file.
@@ -157,12 +152,15 @@ function badAliases(document: Document.Parsed): Note[] {
         notes.push({ path: [], offset, message: `more than ${maxAliases} aliases` });
         return visit.BREAK;
       }
-      if (!node.resolve(document))
+      const value = node.resolve(document);
+      if (!value)
         notes.push({
           path: [],
           offset,
           message: "an alias without an anchor of this name before it",
         });
+      else if (ancestors.includes(value))
+        notes.push({ path: [], offset, message: "an alias inside the value that it repeats" });
     },
   });
   return notes;
@@ -189,7 +187,7 @@ function duplicateKeys(document: Document.Parsed): Note[] {
   return notes;
 }
 
-interface LinePosition {
+export interface LinePosition {
   readonly line: number;
   readonly column: number;
 }
@@ -222,7 +220,7 @@ function pathOf(ancestors: readonly unknown[], node: unknown): Path {
 }
 
 /** The offset of the node at a path, or of its nearest existing ancestor. */
-function offsetOf(document: Document.Parsed, { path, on }: Note): number {
+function offsetOf(document: Document.Parsed, { path, on }: Place): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
   for (const [depth, step] of path.entries()) {

@@ -17,15 +17,22 @@ export interface Problem {
 
 export type Path = readonly (string | number)[];
 
-/** A problem without its location. The message may be a function, because suggestions are expensive to compute. */
-export interface Note {
+/** A place in the file, by the path of its value. */
+export interface Place {
   readonly path: Path;
-  readonly message: string | (() => string);
-  /** Whether the problem is about the key at the path or about its value. */
+  /** Whether the key at the path is meant or its value. */
   readonly on?: "key" | "value";
   /** The exact offset, if it is known more precisely than by the path. */
   readonly offset?: number;
 }
+
+/** A problem without its line. The message may be a function, because suggestions are expensive to compute. */
+export interface Note extends Place {
+  readonly message: string | (() => string);
+}
+
+export const textOf = ({ message }: Note): string =>
+  typeof message === "string" ? message : message();
 
 export const aboutFile = (file: string, message: string, namedBy?: string): Problem => ({
   file,

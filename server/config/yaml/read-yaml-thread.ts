@@ -1,13 +1,14 @@
 /**
- * Parses `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds, and collects its
- * problems there. The thread ends after one file: changes are rare.
+ * Parses `vexel.yaml` in a worker thread, because a large file takes hundreds of milliseconds. The thread ends after one
+ * file: changes are rare.
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { isExecutable } from "../../lib/executable.ts";
 import { ignoreRejection } from "../../lib/tasks.ts";
-import type { FileInThread, PackedYaml, ProblemOptions } from "./pack-yaml.ts";
-import type { Problem } from "./problem.ts";
+import type { FileToParse, ParsedFile } from "./parse-file.ts";
+import type { LinePosition } from "./parse-yaml.ts";
+import type { Place } from "./problem.ts";
 
 const script = isExecutable
   ? new URL("./server/config/yaml/read-yaml-worker.js", import.meta.url)
@@ -18,7 +19,7 @@ export class YamlThread {
   /** Rejects when the thread fails or ends. */
   readonly #end: Promise<never>;
 
-  constructor(file: FileInThread) {
+  constructor(file: FileToParse) {
     this.#worker = new Worker(script, { workerData: file });
     this.#worker.unref();
     const { promise, reject } = Promise.withResolvers<never>();
@@ -30,15 +31,15 @@ export class YamlThread {
     this.#end = promise;
   }
 
-  /** Called once. Undefined if the file is invalid. */
-  async parsed(): Promise<PackedYaml | undefined> {
-    return (await this.#response()) as PackedYaml | undefined;
+  /** Called once. */
+  async parsed(): Promise<ParsedFile> {
+    return (await this.#response()) as ParsedFile;
   }
 
-  /** Called once, after `parsed`: all problems of the file. */
-  async problems(options: ProblemOptions): Promise<readonly Problem[]> {
-    this.#worker.postMessage(options);
-    return (await this.#response()) as readonly Problem[];
+  /** Called once, after `parsed`. */
+  async locate(places: readonly Place[]): Promise<readonly LinePosition[]> {
+    this.#worker.postMessage(places);
+    return (await this.#response()) as readonly LinePosition[];
   }
 
   /** Rejects with an exception of the thread, and if the thread ends without a response. */

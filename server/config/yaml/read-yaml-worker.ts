@@ -1,13 +1,9 @@
-/** Worker thread that reads `vexel.yaml` once. See `read-yaml-thread.ts`. */
+/** Worker thread that parses `vexel.yaml` once. See `read-yaml-thread.ts`. */
 import { parentPort, workerData } from "node:worker_threads";
-import { type FileInThread, type ProblemOptions, packYaml } from "./pack-yaml.ts";
+import { type FileToParse, parseFile } from "./parse-file.ts";
+import type { Place } from "./problem.ts";
 
-const { text, env } = workerData as FileInThread;
+const { file, locate } = parseFile(workerData as FileToParse);
 
-parentPort?.once("message", async (options: ProblemOptions) => {
-  // Loaded on demand: the schemas take longer to load than most files to parse.
-  const { readConfig } = await import("./read-yaml.ts");
-  const read = readConfig({ ...options, text, env });
-  parentPort?.postMessage(read.ok ? [] : read.problems);
-});
-parentPort?.postMessage(packYaml(text, env));
+parentPort?.once("message", (places: readonly Place[]) => parentPort?.postMessage(locate(places)));
+parentPort?.postMessage(file);

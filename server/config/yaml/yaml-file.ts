@@ -1,26 +1,61 @@
 /** `vexel.yaml` as a file: read, and loaded again after each change. */
 import { readFileSync, statSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";
-import { runInSteps } from "../../lib/tasks.ts";
-import { aboutFile, describeProblems, type Problem } from "./problem.ts";
-import { type ReadConfig, type ReadOptions, readConfig, type YamlConfig } from "./read-yaml.ts";
+import { runAtOnce, runInSteps } from "../../lib/tasks.ts";
+import type { ValidationOptions } from "../validate/validate-config.ts";
+import { parseFile } from "./parse-file.ts";
+import type { Environment } from "./parse-yaml.ts";
+import { aboutFile, type Problem } from "./problem.ts";
+import { problemsOf, type ReadOptions, readConfig, type YamlConfig } from "./read-config.ts";
 import { YamlThread } from "./read-yaml-thread.ts";
-import { unpackYaml } from "./unpack-yaml.ts";
 
-interface ReadYamlOptions extends Omit<ReadOptions, "text" | "file"> {
+interface ReadYamlOptions extends Omit<ValidationOptions, "inForce"> {
   readonly path: string;
+  readonly env: Environment;
   /** The setting or option that names the file: it must exist. If absent, the path is the default. */
   readonly namedBy?: string | undefined;
 }
 
-/** An absent file at the default path counts as an empty one. */
-export function readYaml(
-  { path, namedBy, ...options }: ReadYamlOptions,
-  file = fileText(path),
-): ReadConfig {
-  const problem = unreadable(file, path, namedBy);
+export type ReadYaml = YamlConfig | InvalidYaml;
+
+interface InvalidYaml {
+  readonly ok: false;
+  readonly problems: readonly Problem[];
+}
+
+/** At the start and in commands, where no request waits. An absent file at the default path counts as an empty one. */
+export function readYaml({ path, env, namedBy, ...options }: ReadYamlOptions): ReadYaml {
+  const found = fileText(path);
+  const problem = unreadable(found, path, namedBy);
   if (problem) return { ok: false, problems: [problem] };
-  return readConfig({ ...options, text: file.text ?? "", file: path });
+  return readText({ ...options, text: found.text ?? "", file: path, env });
+}
+
+export function readText({ env, ...options }: ReadOptions & { env: Environment }): ReadYaml {
+  const { file, locate } = parseFile({ text: options.text, env });
+  const read = runAtOnce(readConfig(file, options));
+  if (read.ok) return read;
+  return { ok: false, problems: problemsOf(options.file, read, locate(read.notes)) };
+}
+
+/** Reads the file again, in a thread and in steps. Undefined if it is as the one in force. */
+export async function reloadYaml(
+  { path, env, namedBy, ...options }: ReadYamlOptions,
+  inForce: YamlConfig,
+): Promise<ReadYaml | undefined> {
+  const found = fileText(path);
+  const { text = "" } = found;
+  const problem = unreadable(found, path, namedBy) ?? truncated(found, path, inForce);
+  if (problem) return { ok: false, problems: [problem] };
+  if (text === inForce.text) return undefined;
+  using thread = new YamlThread({ text, env });
+  const parsed = await thread.parsed();
+  const { readEntries } = inForce;
+  const read = await runInSteps(
+    readConfig(parsed, { ...options, text, file: path, inForce: readEntries }),
+  );
+  if (read.ok) return read;
+  return { ok: false, problems: problemsOf(path, read, await thread.locate(read.notes)) };
 }
 
 function unreadable(
@@ -33,53 +68,11 @@ function unreadable(
   return aboutFile(path, "does not exist. Create it or correct the path.", namedBy);
 }
 
-/** The file is invalid. */
-export class InvalidConfig extends Error {
-  readonly problems: readonly Problem[];
-
-  constructor(problems: readonly Problem[]) {
-    super(describeProblems(problems));
-    this.problems = problems;
-  }
-}
-
-/** For the start. Throws InvalidConfig. */
-export function loadYaml(options: ReadYamlOptions): YamlConfig {
-  const read = readYaml(options);
-  if (read.ok) return read;
-  throw new InvalidConfig(read.problems);
-}
-
-/** Reads the file again, in a thread. Undefined if it is as the one in force. Rejects with InvalidConfig. */
-export async function reloadYaml(
-  { path, namedBy, ...options }: ReadYamlOptions,
-  inForce: YamlConfig,
-): Promise<YamlConfig | undefined> {
-  const file = fileText(path);
-  const { text = "", error } = file;
-  // Probably a write in progress: the file is truncated first.
-  if (Object.keys(inForce.raw).length > 0 && text === "" && error === undefined) {
-    const what = file.text === "" ? "is empty" : "was deleted";
-    const message = `${what}: the previous configuration stays in force`;
-    throw new InvalidConfig([aboutFile(path, message)]);
-  }
-  const problem = unreadable(file, path, namedBy);
-  if (problem) throw new InvalidConfig([problem]);
-  if (text === inForce.text) return undefined;
-  using thread = new YamlThread({ text, env: options.env });
-  const packed = await thread.parsed();
-  const unpacked =
-    packed && (await runInSteps(unpackYaml(packed, { ...options, file: path, text, inForce })));
-  if (unpacked) return unpacked;
-  const problems = await thread.problems({ file: path, provisioned: options.provisioned ?? [] });
-  if (problems.length > 0) throw new InvalidConfig(problems);
-  // Only the folder of a local model is not known to the thread.
-  throw new InvalidConfig(problemsIn(text, { ...options, file: path }));
-}
-
-function problemsIn(text: string, options: Omit<ReadOptions, "text">): readonly Problem[] {
-  const read = readConfig({ ...options, text });
-  return read.ok ? [aboutFile(options.file, "is invalid")] : read.problems;
+/** Probably a write in progress: the file is truncated first. */
+function truncated({ text }: FileText, path: string, inForce: YamlConfig): Problem | undefined {
+  if (inForce.isEmpty || text) return undefined;
+  const what = text === "" ? "is empty" : "was deleted";
+  return aboutFile(path, `${what}: the previous configuration stays in force`);
 }
 
 interface FileText {

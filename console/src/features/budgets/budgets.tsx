@@ -78,7 +78,6 @@ export function BudgetsPage() {
             {
               key: "reserved",
               header: t("budgets.reserved"),
-              priority: 2,
               sortBy: ({ reserved }) => reserved,
               align: "right",
               cell: ({ reserved }) => dollars(reserved),
