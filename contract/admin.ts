@@ -24,6 +24,7 @@ export type * from "./admin/requests.ts";
 export * from "./admin/roles.ts";
 export type * from "./admin/session.ts";
 export type * from "./admin/settings.ts";
+export type * from "./admin/statements.ts";
 export type * from "./admin/statistics.ts";
 export type * from "./admin/upstreams.ts";
 export type * from "./admin/usage.ts";

@@ -64,7 +64,7 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS, or of sentinels: `redis+sentinel://host1:26379,host2:26379/mymaster`. Replicas that share it share rate limits, concurrency limits, budgets, idempotency keys in use and cached embeddings. Without it, each process counts for itself.",
+      "URL of a Redis or Valkey server, such as `redis://user:password@host:6379/0`, or `rediss://` with TLS, or of sentinels: `redis+sentinel://host1:26379,host2:26379/mymaster`. Replicas that share it share rate limits, concurrency limits, idempotency keys in use and cached embeddings; with `DATABASE_URL` also budgets. Without it, each process counts for itself.",
     ),
   BLOB_URL: z
     .string()

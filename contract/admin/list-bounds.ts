@@ -32,6 +32,8 @@ export const listBounds = {
   settings: 1000,
   upstreamKinds: 1000,
   usage: 2000,
+  /** Months, as long as usage is kept. */
+  statements: 100,
   /** Up to five budgets or limits of each owner. */
   ownerLines: 5 * 200,
   accessKeys: 100,

@@ -69,12 +69,6 @@ export const usagePageSchema = pageSchema(usageRowSchema, listBounds.usage)
       .describe(
         "There are more rows. Choose a shorter time, a longer interval, or fewer dimensions.",
       ),
-    untagged_known_from: z
-      .string()
-      .nullable()
-      .describe(
-        "Grouped by tag: for periods that begin before this time and have tags, it is not known which requests had none, so there is no row for them. `null`: all rows are there.",
-      ),
   })
   .meta({ id: "UsagePage" });
 export type UsagePage = Infer<typeof usagePageSchema>;

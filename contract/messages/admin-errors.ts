@@ -136,6 +136,8 @@ export const adminErrors = {
   project_of_label_needed:
     "Send 'project' together with 'end_user' or 'tag': limits of end users and tags belong to a project.",
   no_such_request: "No request in the ledger has this ID.",
+  no_statement:
+    "The project has no statement of this month. A month with requests has one from the second day of the next month (UTC) on.",
   content_not_stored:
     "The content of this request is not stored. Content is stored only for models with storeContent, until it expires.",
   too_many_live_views: "Too many live views are open. Close one, or try again later.",

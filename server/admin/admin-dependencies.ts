@@ -12,6 +12,7 @@ import type { IncomingRequest } from "../request/http-types.ts";
 import type { ExpiringContent } from "../storage/ports/content-store.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { KeyStore } from "../storage/sql/key-store.ts";
+import type { StatementStore } from "../storage/sql/statement-store.ts";
 import type { UserStore } from "../storage/sql/user-store.ts";
 import type { ConnectionTests } from "../upstream/connection-test/connection-tests.ts";
 import type { Audit } from "./audit.ts";
@@ -60,6 +61,7 @@ export interface AdminDependencies extends ConnectionTests, ReplicaReports {
   readonly users: UserStore;
   readonly audit: Audit;
   readonly queries: Pick<LedgerQueries, "list" | "usage">;
+  readonly statements: StatementStore;
   readonly ledger: { readonly writable: boolean };
   readonly live: Pick<LiveTail, "open">;
   /** The stored content of requests, for models with `storeContent`. */

@@ -42,6 +42,7 @@ import { replicaRoutes } from "./routes/replicas.ts";
 import { requestRoutes } from "./routes/requests.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { type SettingsRoutesOptions, settingsRoutes } from "./routes/settings.ts";
+import { statementRoutes } from "./routes/statements.ts";
 import { statisticsRoutes } from "./routes/statistics.ts";
 import { targetRoutes } from "./routes/targets.ts";
 import { upstreamRoutes } from "./routes/upstreams.ts";
@@ -146,6 +147,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
     ...requestRoutes(dependencies),
     ...jobRoutes(dependencies),
     ...usageRoutes(dependencies),
+    ...statementRoutes(dependencies),
     ...budgetRoutes(dependencies),
     ...statisticsRoutes(dependencies),
     ...replicaRoutes(dependencies),

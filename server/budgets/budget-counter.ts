@@ -15,23 +15,19 @@ import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/shar
 import { spendKey } from "../storage/sql/spend-tally.ts";
 import { ReportedThresholds, type Threshold } from "./reported-thresholds.ts";
 
-/** How a budget is shared. */
-export interface SharedBudgets {
-  readonly limiter: Pick<
-    SharedLimiter,
-    | "isReachable"
-    | "replicas"
-    | "openEntry"
-    | "closeEntry"
-    | "budgetChanged"
-    | "isReporting"
-    | "forgetBudget"
-    | "newId"
-    | "readBudgets"
-  >;
-  /** Replicas share the ledger, too. False: what its own ledger has spent is an amount of this replica. */
-  readonly hasSharedLedger: boolean;
-}
+/** The limits and budgets that replicas share, as counters use them. */
+export type BudgetLimiter = Pick<
+  SharedLimiter,
+  | "isReachable"
+  | "replicas"
+  | "openEntry"
+  | "closeEntry"
+  | "budgetChanged"
+  | "isReporting"
+  | "forgetBudget"
+  | "newId"
+  | "readBudgets"
+>;
 
 export interface BudgetInPeriod {
   readonly budgeted: BudgetedOwner;
@@ -49,7 +45,7 @@ export class BudgetCounter implements SharedBudget {
   readonly entries = new Map<string, OpenEntry>();
   /** The budget as last configured. Undefined if no request has needed it. */
   budget: BudgetInPeriod | undefined;
-  readonly #shared: SharedBudgets | undefined;
+  readonly #limiter: BudgetLimiter | undefined;
   readonly #onSpent: (counter: BudgetCounter) => void;
   readonly #thresholds = new ReportedThresholds();
   #open = 0;
@@ -60,12 +56,12 @@ export class BudgetCounter implements SharedBudget {
 
   constructor(
     owner: OwnerSpend,
-    shared: SharedBudgets | undefined,
+    limiter: BudgetLimiter | undefined,
     onSpent: (counter: BudgetCounter) => void,
   ) {
     this.name = spendKey(owner);
     this.owner = owner;
-    this.#shared = shared;
+    this.#limiter = limiter;
     this.#onSpent = onSpent;
     this.#atReply = { used: owner.spent + owner.ended, own: this.#own };
     owner.watcher = this;
@@ -73,13 +69,12 @@ export class BudgetCounter implements SharedBudget {
 
   /** For the shared budgets. */
   get spent(): number {
-    return this.#shared?.hasSharedLedger === false ? 0 : this.owner.spent;
+    return this.owner.spent;
   }
 
   /** For the shared budgets. */
   get ended(): number {
-    const { spent, ended } = this.owner;
-    return this.#shared?.hasSharedLedger === false ? spent + ended : ended;
+    return this.owner.ended;
   }
 
   /** Spent plus ended, of all replicas. */
@@ -89,7 +84,7 @@ export class BudgetCounter implements SharedBudget {
 
   /** Open entries of all replicas. */
   get reserved(): number {
-    return this.#open + (this.#shared?.limiter.isReachable ? this.#openElsewhere : 0);
+    return this.#open + (this.#limiter?.isReachable ? this.#openElsewhere : 0);
   }
 
   /** All that this process has ever spent, and reserves. */
@@ -99,7 +94,7 @@ export class BudgetCounter implements SharedBudget {
 
   /** The shared budgets decide. */
   get isShared(): boolean {
-    return this.#shared?.limiter.isReachable === true;
+    return this.#limiter?.isReachable === true;
   }
 
   /** A request is in flight here that may cost more than is reserved for it. */
@@ -113,7 +108,7 @@ export class BudgetCounter implements SharedBudget {
   }
 
   get isReporting(): boolean {
-    return this.#shared?.limiter.isReporting(this) === true;
+    return this.#limiter?.isReporting(this) === true;
   }
 
   /**
@@ -123,9 +118,9 @@ export class BudgetCounter implements SharedBudget {
   wouldExceed(nanos: number | undefined, limit: number): boolean {
     const { spent, ended } = this.owner;
     const left = limit - spent - ended - this.#open;
-    if (!this.#shared) return exceeds(left, nanos);
+    if (!this.#limiter) return exceeds(left, nanos);
     const { used, own } = this.#atReply;
-    const share = Math.floor(Math.max(0, limit - used) / this.#shared.limiter.replicas);
+    const share = Math.floor(Math.max(0, limit - used) / this.#limiter.replicas);
     return exceeds(Math.min(left, share - (this.#own - own)), nanos);
   }
 
@@ -153,7 +148,7 @@ export class BudgetCounter implements SharedBudget {
     this.#add(entry, 1);
     if (before) this.#add(before, -1);
     this.entries.set(entry.id, entry);
-    this.#shared?.limiter.openEntry(this, entry, isKnown);
+    this.#limiter?.openEntry(this, entry, isKnown);
   }
 
   close(id: string): void {
@@ -161,7 +156,7 @@ export class BudgetCounter implements SharedBudget {
     if (!entry) return;
     this.#add(entry, -1);
     this.entries.delete(id);
-    this.#shared?.limiter.closeEntry(this, id);
+    this.#limiter?.closeEntry(this, id);
   }
 
   #add({ nanos, isLikely }: OpenEntry, sign: 1 | -1): void {
@@ -171,11 +166,11 @@ export class BudgetCounter implements SharedBudget {
 
   /** A request of this process has ended. */
   endedRequest(): void {
-    this.#shared?.limiter.budgetChanged(this);
+    this.#limiter?.budgetChanged(this);
   }
 
   changed(unknownNanos = 0): void {
-    const { limiter } = this.#shared ?? {};
+    const limiter = this.#limiter;
     // During an outage, the others spend their shares: they take nothing from the one of this process.
     if (limiter?.isReachable)
       this.#atReply = { ...this.#atReply, used: this.#atReply.used + unknownNanos };
@@ -185,7 +180,7 @@ export class BudgetCounter implements SharedBudget {
 
   /** No budget watches the owner any more. */
   dispose(): void {
-    this.#shared?.limiter.forgetBudget(this);
+    this.#limiter?.forgetBudget(this);
   }
 
   /** `isReported`: thresholds that the stored rows have reached before are reported. */

@@ -9,14 +9,14 @@ import {
 import type { OwnerSpend, Spend } from "../ledger/spend.ts";
 import { toNanos } from "../lib/nano-dollars.ts";
 import type { OpenEntry } from "../storage/redis/shared-limits.ts";
-import { BudgetCounter, type BudgetInPeriod, type SharedBudgets } from "./budget-counter.ts";
+import { BudgetCounter, type BudgetInPeriod, type BudgetLimiter } from "./budget-counter.ts";
 
 export interface BudgetCountersOptions {
   readonly spend: Pick<Spend, "of" | "release">;
   /** Reads the sums of end users and tags. If absent, they are known. */
   readonly loadEndUsersAndTags?: ((owners: readonly OwnerSpend[]) => Promise<void>) | undefined;
   /** Undefined if each process counts for itself. */
-  readonly shared?: SharedBudgets | undefined;
+  readonly limiter?: BudgetLimiter | undefined;
   /**
    * The process before was killed: it may have lost the events of thresholds that it had reached. They are emitted
    * again, and those that are known are no new events.
@@ -62,19 +62,19 @@ export class BudgetCounters {
 
   /** The shared budgets decide. */
   get isShared(): boolean {
-    return this.#options.shared?.limiter.isReachable === true;
+    return this.#options.limiter?.isReachable === true;
   }
 
   /** A name for the entries of a request. No other request has it, at any replica. */
   newEntryId(): string {
-    return this.#options.shared?.limiter.newId() ?? String(++this.#entries);
+    return this.#options.limiter?.newId() ?? String(++this.#entries);
   }
 
   /** Reads the state of these budgets, if replicas share it. */
   async read(budgets: readonly BudgetInPeriod[]): Promise<void> {
     if (!this.isShared) return;
     const demands = budgets.map(({ counter, limit }) => counter.demand(limit, 0, 0));
-    const states = await this.#options.shared?.limiter.readBudgets(demands);
+    const states = await this.#options.limiter?.readBudgets(demands);
     for (const [i, { counter }] of budgets.entries()) {
       const [demand, state] = [demands[i], states?.[i]];
       if (demand && state) counter.accept(demand, state);
@@ -88,10 +88,10 @@ export class BudgetCounters {
   }
 
   #create(owner: OwnerSpend): BudgetCounter {
-    const { shared } = this.#options;
+    const { limiter } = this.#options;
     const counter = new BudgetCounter(
       owner,
-      shared,
+      limiter,
       ({ budget }) => budget && this.onSpent(budget),
     );
     this.#counters.set(counter.name, counter);

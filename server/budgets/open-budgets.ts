@@ -11,14 +11,14 @@ import { createRequestCharging, type RequestChargingOptions } from "./charge-req
 
 interface OpenBudgetsOptions
   extends Pick<RequestChargingOptions, "planImageQuery" | "inFlight">,
-    Pick<OpenedLedger, "spend" | "loadEndUsersAndTags" | "forwarding" | "isAfterKill"> {
-  /** The budgets that replicas share. Undefined if each process counts for itself. */
+    Pick<OpenedLedger, "spend" | "loadEndUsersAndTags" | "isAfterKill"> {
+  /** Of replicas that share their ledger and Redis. Undefined if each process counts for itself. */
   readonly shared: SharedLimiter | undefined;
   readonly emit: Emit;
 }
 
 export function openBudgets(options: OpenBudgetsOptions) {
-  const { spend, loadEndUsersAndTags, forwarding, isAfterKill, shared: limiter, emit } = options;
+  const { spend, loadEndUsersAndTags, isAfterKill, shared: limiter, emit } = options;
   const readable = {
     of: (key: SpendKey) => {
       try {
@@ -34,11 +34,10 @@ export function openBudgets(options: OpenBudgetsOptions) {
     },
     release: spend.release.bind(spend),
   };
-  const shared = limiter && { limiter, hasSharedLedger: forwarding !== undefined };
   const counters = new BudgetCounters({
     spend: readable,
     loadEndUsersAndTags,
-    shared,
+    limiter,
     isAfterKill,
   });
   if (limiter) {

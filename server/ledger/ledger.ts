@@ -8,14 +8,17 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { nextTurn } from "../lib/tasks.ts";
 import type { OutboxFile } from "../storage/files/outbox.ts";
 import type { InFlightRequest, LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { LedgerStore, SpentSum } from "../storage/ports/ledger-store.ts";
 
 export type { InFlightRequest, LedgerRow };
 
 interface LedgerOptions {
-  readonly store: { append(rows: readonly LedgerRow[]): Promise<unknown> };
+  readonly store: Pick<LedgerStore, "append">;
   readonly outbox: Pick<OutboxFile, "rows" | "append" | "markStored" | "release">;
   /** Called with each row at once, in the turn in which its request ends. */
   readonly onEnded?: (row: LedgerRow) => void;
+  /** Called once with each of these rows, when it leaves the outbox. `sums`: those that the store returned. */
+  readonly onStored?: (rows: readonly LedgerRow[], sums: readonly SpentSum[]) => void;
   /** Recovery of rows that earlier processes left in their outboxes. `recover` rejects with the store's error. */
   readonly recovery?: { readonly isDone: boolean; recover(): Promise<void> };
   /** Throws if the open files were removed or replaced on disk. */
@@ -75,6 +78,7 @@ export class Ledger {
       recovery: nothingToRecover,
       verify: () => undefined,
       onEnded: () => undefined,
+      onStored: () => undefined,
       ...ledgerDefaults,
       ...options,
     };
@@ -216,15 +220,17 @@ export class Ledger {
   }
 
   async #drainPending(): Promise<void> {
-    const { store, outbox, verify } = this.#options;
+    const { store, outbox, verify, onStored } = this.#options;
     if (this.#failure !== undefined) verify();
     if (this.#pending === 0) return this.#options.recovery.recover();
     while (this.#pending > 0) {
       const inMemory = this.#inMemory.slice(0, maxDrainedRows);
       const fromOutbox = outbox.rows.slice(0, maxDrainedRows - inMemory.length);
-      await store.append([...inMemory, ...fromOutbox]);
+      const rows = [...inMemory, ...fromOutbox];
+      const sums = await store.append(rows);
       // Only a check after the write shows that the file was removed meanwhile. Then the rows stay pending.
       verify();
+      onStored(rows, sums);
       this.#inMemory.splice(0, inMemory.length);
       for (const { requestId } of inMemory) outbox.release(requestId);
       outbox.markStored(fromOutbox.length);

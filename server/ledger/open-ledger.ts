@@ -12,7 +12,7 @@ import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
 import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
-import type { LedgerStore } from "../storage/ports/ledger-store.ts";
+import type { LedgerStore, SpentSum } from "../storage/ports/ledger-store.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { pruneInSteps } from "../storage/prune-in-steps.ts";
 import { LedgerBacklog } from "../storage/sqlite/ledger-backlog.ts";
@@ -71,10 +71,13 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     rows: store,
     spend,
     queries,
+    onStored,
     forwarding,
     retention,
   } = shared ? openShared(options, shared) : openLocal(options);
-  const recovery = new OutboxRecovery(folder, store);
+  const recovery = new OutboxRecovery(folder, {
+    append: async (recovered) => onStored?.(recovered, await store.append(recovered)),
+  });
   const isAfterKill = !recovery.isDone;
   for (const row of recovery.rows) spend.end(row);
   if (recovery.interrupted > 0) log.warn("in-flight-recovered", { requests: recovery.interrupted });
@@ -106,6 +109,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     verify,
     onError: policy,
     onEnded: (row) => spend.end(row),
+    ...(onStored && { onStored }),
     report: ({ writable, reason }) => {
       if (writable) {
         log.warn("ledger-recovered", { reason });
@@ -164,13 +168,15 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
 /** The file that the rows of the outbox go to. */
 interface RowFile {
   readonly path: string;
-  append(rows: readonly LedgerRow[]): Promise<unknown>;
+  append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]>;
   checkpoint(): void;
   close(): Promise<void>;
 }
 
 interface OpenedRows {
   readonly rows: RowFile;
+  /** Undefined: rows that have left the outbox are not in the ledger's database yet. */
+  readonly onStored?: (rows: readonly LedgerRow[], sums: readonly SpentSum[]) => void;
   readonly spend: Spend;
   readonly queries: LedgerQueries;
   readonly forwarding?: LedgerForwarding;
@@ -182,12 +188,8 @@ function openLocal({ folder, maxBytes, now, clock }: LedgerOptions): OpenedRows 
   const file = new SqliteLedgerStore({ folder, maxBytes, now: now() });
   const spend = new Spend({ readSpent: (key) => file.readSpent(key), clock });
   return {
-    rows: {
-      path: file.path,
-      append: async (rows) => spend.store(rows, await file.append(rows)),
-      checkpoint: () => file.checkpoint(),
-      close: () => file.close(),
-    },
+    rows: file,
+    onStored: (rows, sums) => spend.store(rows, sums),
     spend,
     queries: new LedgerQueryThread({ path: file.path }),
     retention: { store: file, now },

@@ -20,16 +20,26 @@ import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAdminTokenStore } from "../storage/sql/admin-token-store.ts";
 import { createAuditLog } from "../storage/sql/audit-log.ts";
 import { createSessionStore } from "../storage/sql/session-store.ts";
+import { createStatementStore } from "../storage/sql/statement-store.ts";
 import { createUserStore, type UserStore } from "../storage/sql/user-store.ts";
 import { openGatewayDatabase } from "../storage/sqlite/gateway-database.ts";
 import type { Runtime } from "./runtime.ts";
 
-type OwnOptions = "users" | "auditLog" | "signIn" | "adminToken" | "publicUrl" | "version";
+type OwnOptions =
+  | "users"
+  | "auditLog"
+  | "statements"
+  | "signIn"
+  | "adminToken"
+  | "publicUrl"
+  | "version";
 
 export interface AdminOptions
   extends Omit<OpenAdminApiOptions, keyof Runtime | OwnOptions | "estimateImages"> {
   /** The stores that replicas share. The default is `vexel.db` in the data folder. */
-  readonly shared: Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit"> | undefined;
+  readonly shared:
+    | Pick<SharedStorage, "users" | "sessions" | "adminTokens" | "audit" | "statements">
+    | undefined;
 }
 
 export function wireAdmin(runtime: Runtime, options: AdminOptions) {
@@ -37,7 +47,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
   const { shared } = options;
   const isConsoleOn = settings.VEXEL_CONSOLE === "on";
   const stores = shared ?? openStores(runtime);
-  const { users, audit: auditLog } = stores;
+  const { users, audit: auditLog, statements } = stores;
   const stopRetention = startAuditRetention({
     auditLog,
     days: settings.VEXEL_AUDIT_DAYS,
@@ -76,6 +86,7 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
       estimateImages: createImageEstimates(options.capabilitiesOf),
       users,
       auditLog,
+      statements,
       signIn,
     });
   };
@@ -122,6 +133,7 @@ function openStores({ settings, now, resources }: Runtime) {
     sessions: createSessionStore(db),
     adminTokens: createAdminTokenStore(db),
     audit: createAuditLog(db),
+    statements: createStatementStore(db),
   };
 }
 

@@ -107,7 +107,8 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     ...openedLedger,
     planImageQuery: ({ operation, query, policy }, target) =>
       tryPlanQuery(query, upstreamClient.imageCapabilities(target, operation), policy),
-    shared: replicas?.limiter,
+    // Without a shared ledger, no replica would know what the others have spent.
+    shared: shared && replicas?.limiter,
   });
   // While the object store is unreachable, expired images wait for the next sweep.
   const stopSweeps = repeat({ everyMs: sweepImagesEveryMs, isImmediate: true }, imageLinks.sweep);

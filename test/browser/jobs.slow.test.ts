@@ -4,7 +4,7 @@ import type { ShownJob } from "../../contract/admin.ts";
 import { createBatch } from "../admin/create-batch.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, chooseAction } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 browserTest(
@@ -21,9 +21,9 @@ browserTest(
     await row.getByText("running").waitFor();
     await row.getByText("0 / 2").waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    await row.getByRole("button", { name: "Pause" }).click();
+    await chooseAction(row, "Pause");
     await row.getByText("paused").waitFor();
-    await row.getByRole("button", { name: "Resume" }).click();
+    await chooseAction(row, "Resume");
     await row.getByText("running").waitFor();
     release();
     await row.getByText("Completed").waitFor();

@@ -1,7 +1,7 @@
 /** People: an invitation, the second factor, own tokens, a disabled user, and alert rules, as users do it. */
 import { expect } from "bun:test";
 import { totpCode } from "../admin/totp-code.ts";
-import { browserTest, settled } from "./browser-test.ts";
+import { browserTest, chooseAction, settled } from "./browser-test.ts";
 import { adminPassword } from "./console-gateway.ts";
 
 const password = "a password of the user";
@@ -123,7 +123,7 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
   };
   expect(data.find(({ name }) => name === "ops")?.format).toBe("slack");
 
-  await page.getByRole("button", { name: "Delete" }).first().click();
+  await chooseAction(page.getByRole("row", { name: /^too many errors/ }), "Delete");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("No alerts yet").waitFor();
   await admin("DELETE", "/webhooks/ops");
@@ -137,7 +137,7 @@ browserTest("a delete of an upstream that a model uses lists the model", async (
   await admin("POST", "/models", { id: "uses-it", kind: "embedding", targets });
   await open("/upstreams");
   const row = page.getByRole("row").filter({ hasText: "used-up" });
-  await row.getByRole("button", { name: "Delete" }).click();
+  await chooseAction(row, "Delete");
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Delete" }).click();
   await dialog.getByRole("link", { name: "uses-it" }).waitFor();

@@ -23,8 +23,7 @@ export function budgetCounterLaws(
       readSpent: ({ id, period }) => toNanos(spentBefore(id, period)),
       clock: () => 0,
     });
-    const shared = limiter && { limiter, hasSharedLedger: true };
-    return { limiter, counters: new BudgetCounters({ spend, shared, maxCounters: 8 }) };
+    return { limiter, counters: new BudgetCounters({ spend, limiter, maxCounters: 8 }) };
   };
 
   /** A counter of a budget per day. */

@@ -17,7 +17,6 @@ const topologies: readonly (readonly [Topology, number])[] = [
   ["postgres", 3],
   ["replicas", 3],
   ["replicas", 2],
-  ["redis with own ledgers", 2],
 ];
 
 /** What happens in a program beside requests. */
@@ -94,7 +93,7 @@ class Program {
           }
         })(),
       );
-    const { hasRedis, redis, database, processes } = simulation;
+    const { hasRedis, redis, ledger, processes } = simulation;
     if (kind === "kills" || isAll)
       every(3000, () => simulation.kill(Math.floor(random() * processes.length)));
     if ((kind === "Redis away" || isAll) && hasRedis)
@@ -122,11 +121,9 @@ class Program {
       });
     if (kind === "database away" || isAll)
       every(3000, async () => {
-        database.isAway = true;
-        for (const { folder } of processes) folder.ownLedger.isAway = true;
+        ledger.isAway = true;
         await after(random() * 5000);
-        database.isAway = false;
-        for (const { folder } of processes) folder.ownLedger.isAway = false;
+        ledger.isAway = false;
       });
     const jobs = this.#runJobs();
     const all = Promise.all([...clients, ...faults, jobs]);
@@ -206,10 +203,10 @@ class Program {
   /** When it is quiet, every account says the same, and what is left can be spent, and not more. */
   async #checkQuiet(): Promise<void> {
     const { simulation, problems } = this;
-    const { database, redis, processes, hasSharedLedger } = simulation;
-    const ledgers = hasSharedLedger ? [database] : processes.map(({ folder }) => folder.ownLedger);
+    const { redis, processes } = simulation;
+    const { rows, sums } = simulation.ledger;
     const charged = new Map<string, number>();
-    for (const row of ledgers.flatMap(({ rows }) => rows)) {
+    for (const row of rows) {
       for (const key of spendKeysOf(row))
         charged.set(spendKey(key), (charged.get(spendKey(key)) ?? 0) + nanosOf(row));
     }
@@ -217,8 +214,7 @@ class Program {
       if (found !== expected) problems.push(`${what}: ${found} instead of ${expected}`);
     };
     for (const [key, nanos] of charged) {
-      const stored = ledgers.map(({ sums }) => sums.get(key)?.nanos ?? 0);
-      expectSame(`${key} in the database`, sum(stored), nanos);
+      expectSame(`${key} in the database`, sums.get(key)?.nanos ?? 0, nanos);
       const copy = redis.budgets.get(key);
       if (!copy) continue;
       const ended = [...copy.ended.values()].filter(({ epoch }) => epoch > 0);
@@ -226,7 +222,7 @@ class Program {
         const own = copy.ended.get(folder.name);
         return own?.epoch === folder.epoch || own?.nanos === 0 ? (own?.nanos ?? 0) : 0;
       });
-      if (hasSharedLedger) expectSame(`${key} ended in Redis, of ${ended.length}`, sum(present), 0);
+      expectSame(`${key} ended in Redis, of ${ended.length}`, sum(present), 0);
     }
     const at = simulation.now();
     for (const [number, process] of processes.entries()) {
@@ -241,10 +237,7 @@ class Program {
         for (const { period, spent, reserved } of process.budgets.status(owner, at)) {
           const key = spendKey({ ...owner, period: periodNames(at)[period] });
           expectSame(`${key} reserved at ${number}`, reserved, 0);
-          const own = process.folder.ownLedger.sums.get(key)?.nanos ?? 0;
-          const known = simulation.topology === "redis with own ledgers" ? undefined : charged;
-          const nanos = known ? (known.get(key) ?? 0) : Math.max(own, charged.get(key) ?? 0);
-          expectSame(`${key} spent at ${number}`, Math.round(spent * 1e9), nanos);
+          expectSame(`${key} spent at ${number}`, Math.round(spent * 1e9), charged.get(key) ?? 0);
         }
       }
       for (const { ended } of process.spend.owners)

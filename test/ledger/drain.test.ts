@@ -3,9 +3,11 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger } from "../../server/ledger/ledger.ts";
+import { Spend } from "../../server/ledger/spend.ts";
 import { OutboxFile, rowsRecord } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
@@ -28,6 +30,7 @@ function countTurns() {
     append: async (group: readonly LedgerRow[]) => {
       turns.push(turn);
       stored.push(...group);
+      return [];
     },
     [Symbol.dispose]: () => {
       clearImmediate(next);
@@ -71,4 +74,42 @@ test("the outbox of an earlier process is recovered in several turns, and later 
   expect(new Set(store.turns.slice(0, 3)).size).toBe(3);
   await ledger.close();
   outbox.close();
+});
+
+test("a cost counts once if the ledger's file was away after a write, and is there again", async () => {
+  using folder = temporaryFolder();
+  const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  const spend = new Spend({ readSpent: (key) => store.readSpent(key), clock: () => 0 });
+  const outbox = openOutbox(folder.path);
+  let writes = 0;
+  const ledger = new Ledger({
+    store: {
+      append: (group) => {
+        writes++;
+        return store.append(group);
+      },
+    },
+    outbox,
+    onEnded: (row) => spend.end(row),
+    onStored: (group, sums) => spend.store(group, sums),
+    verify: () => {
+      if (writes === 1 && outbox.rows.length > 0) {
+        writes++;
+        throw new Error("the file was removed");
+      }
+    },
+    onError: "refuse",
+    report: () => undefined,
+    groupMs: 1,
+    retryMs: 1,
+  });
+  const owner = spend.of({ scope: "key", id: "file:ci", period: "total" });
+  owner.watcher = { endedRequest: () => undefined, changed: () => undefined };
+  await ledger.settle(ledgerRow(0, { cost: 0.5 }));
+  await until(() => ledger.pendingCount === 0 && ledger.writable);
+  expect(writes).toBe(3);
+  expect([owner.spent, owner.ended, owner.total]).toEqual([5e8, 0, 5e8]);
+  await ledger.close();
+  outbox.close();
+  await store.close();
 });

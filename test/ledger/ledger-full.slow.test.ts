@@ -123,12 +123,16 @@ describe("if the outbox cannot be written either", () => {
     markStored: () => undefined,
     release: () => undefined,
   };
+  const storeIn = async (written: LedgerRow[], rows: readonly LedgerRow[]) => {
+    written.push(...rows);
+    return [];
+  };
   const setUp = (policy: "refuse" | "serve") => {
     const written: LedgerRow[] = [];
     let broken = true;
     const reported: boolean[] = [];
     const ledger = new Ledger({
-      store: { append: async (rows) => (broken ? full() : void written.push(...rows)) },
+      store: { append: async (rows) => (broken ? full() : storeIn(written, rows)) },
       outbox: { ...emptyOutbox, append: () => (broken ? full() : undefined) },
       onError: policy,
       maxPending: 3,
@@ -174,7 +178,7 @@ describe("if the outbox cannot be written either", () => {
   test("the row is settled if the ledger file can be written", async () => {
     const written: LedgerRow[] = [];
     const ledger = new Ledger({
-      store: { append: async (rows) => void written.push(...rows) },
+      store: { append: (rows) => storeIn(written, rows) },
       outbox: { ...emptyOutbox, append: full },
       onError: "refuse",
       report: () => undefined,

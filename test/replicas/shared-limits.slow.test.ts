@@ -100,13 +100,9 @@ const dollarADay = budgeted({ day: 1 });
 type TestBudgets = ReturnType<typeof openBudgets>;
 
 /** The budget of a dollar a day at one replica. */
-function openBudgets(
-  replica: TestReplica,
-  spentBefore: () => number = () => 0,
-  hasSharedLedger = true,
-) {
+function openBudgets(replica: TestReplica, spentBefore: () => number = () => 0) {
   const { limiter } = replica;
-  const { budgets, spend } = replicaBudgets(replica, spentBefore, hasSharedLedger);
+  const { budgets, spend } = replicaBudgets(replica, spentBefore);
   const ending = (reservation: Reservation) => {
     const { settle } = withRow(reservation, spend, [dollarADay], noon);
     return (cost: number): void => settle(cost);
@@ -342,17 +338,23 @@ testWithRedis(
   },
 );
 
-testWithRedis("a replica whose ledger is its own shares its budgets, too", async () => {
-  const replicas = testReplicas(2, { redis, now: () => 0 });
-  const [one, other] = replicas.map((replica) => openBudgets(replica, () => 0.3, false)) as [
-    TestBudgets,
-    TestBudgets,
-  ];
-  expect(await one.reserve(0.01)).toBeDefined();
-  await replicas[0]?.settle();
-  expect(await other.reserve(0.4)).toBeUndefined();
-  expect(await other.reserve(0.39)).toBeDefined();
-});
+testWithRedis(
+  "gateways with Redis and ledgers of their own count their budgets apart",
+  async () => {
+    await server.command("FLUSHALL");
+    await using gateways = await startGateways({
+      count: 2,
+      key: "limits: { requestsPerMinute: 100 }, budget: { day: 5 }",
+      redisUrl: server.url,
+      fakeUrl: fake.url,
+    });
+    for (const at of [0, 1]) {
+      const body = { model: embeddingModel, input: `own budget ${at}` };
+      expect((await gateways.at(at).post("/v1/embeddings", body)).status).toBe(200);
+    }
+    expect(await server.command("KEYS", "vexel:budget*")).toEqual([]);
+  },
+);
 
 testWithRedis("a replica forgets the slots of keys that have no requests any more", async () => {
   const [replica, other] = testReplicas(2, { redis, now: () => 0 }) as [TestReplica, TestReplica];

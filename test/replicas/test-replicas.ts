@@ -94,10 +94,8 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
 export function replicaBudgets(
   { limiter }: Pick<TestReplica, "limiter">,
   spentBefore: () => number = () => 0,
-  hasSharedLedger = true,
 ) {
   const spend = new Spend({ readSpent: () => toNanos(spentBefore()), clock: () => 0 });
-  const shared = { limiter, hasSharedLedger };
-  const counters = new BudgetCounters({ spend, shared });
+  const counters = new BudgetCounters({ spend, limiter });
   return { spend, counters, budgets: createBudgets({ counters, emit: () => undefined }) };
 }

@@ -22,8 +22,6 @@ export const enUsage = {
   "usage.without.end_user": "No end user",
   "usage.overlap":
     "A request with several tags is counted in each of them. Shares are of the total cost, so their sum may exceed 100%.",
-  "usage.untaggedUnknown":
-    "Requests without a tag: not known before {time}, because only the usage by tag was stored.",
   "usage.points": "{points} points",
   "usage.succeeded": "Succeeded",
   "usage.keys": "API keys",

@@ -350,6 +350,8 @@ export const en = {
   "upstreams.delete.title": "Delete upstream {name}?",
   "upstreams.delete.description":
     "An upstream that a model uses cannot be deleted. Edit or delete the model first.",
+  "upstreams.testOf": "Connection test of {name}",
+  "upstreams.states": "{count, number} × {state}",
   "upstreams.test": "Test connection",
   "upstreams.test.failed": "Unreachable",
   "upstreams.test.problem": "Connected, but the test failed",
@@ -468,6 +470,7 @@ export const en = {
   "webhooks.events": "Events",
   "webhooks.eventsHint": "Event types or patterns. * matches any characters.",
   "webhooks.delivered": "Delivered",
+  "webhooks.testOf": "Test event for {name}",
   "webhooks.delete.title": "Delete webhook {name}?",
   "webhooks.delete.description": "It will receive no more events.",
   "keys.more": "Limits and options",

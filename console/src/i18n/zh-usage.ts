@@ -23,7 +23,6 @@ export const zhUsage: Readonly<Record<keyof typeof enUsage, string>> = {
   "usage.without.tag": "无标签",
   "usage.without.end_user": "无终端用户",
   "usage.overlap": "带有多个标签的请求会计入每个标签。占比以总费用为基准，因此合计可能超过 100%。",
-  "usage.untaggedUnknown": "无标签的请求：{time} 之前未知，因为当时只保存了按标签的用量。",
   "usage.points": "{points} 个百分点",
   "usage.succeeded": "成功",
   "usage.keys": "API 密钥",

@@ -10,6 +10,9 @@ export const count = (value: number | null): string =>
 export const dollars = (value: number | null): string =>
   value === null ? unknown : formatDollars(value);
 
+/** Of an amount that people have chosen, such as `$25` and `$0.50`. */
+export const shortDollars = (value: number): string => formatDollars(value).replace(/\.00$/, "");
+
 export const percent = (share: number | null): string =>
   share === null ? unknown : `${(share * 100).toFixed(1)}%`;
 

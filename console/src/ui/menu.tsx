@@ -13,6 +13,8 @@ export interface MenuItem {
   readonly isDisabled?: boolean;
   /** Deletes or stops something. */
   readonly isDangerous?: boolean;
+  /** Downloads a file, so that the browser writes a large one to the disk while it arrives. */
+  readonly download?: string;
 }
 
 interface MenuProps {
@@ -39,21 +41,32 @@ export const Menu = ({ label, items, trigger }: MenuProps) => (
         collisionPadding={8}
         className={classNames(floatingStyle, "min-w-40 p-1")}
       >
-        {items.map(({ label: text, onSelect, icon: Icon, isDisabled = false, isDangerous }) => (
-          <Radix.Item
-            key={text}
-            disabled={isDisabled}
-            onSelect={onSelect}
-            className={classNames(
-              "flex cursor-pointer items-center gap-2 rounded px-2 py-1.5 outline-none",
-              "data-[highlighted]:bg-sunken data-[disabled]:cursor-not-allowed data-[disabled]:opacity-50",
-              isDangerous && "text-bad",
-            )}
-          >
-            {Icon && <Icon />}
-            {text}
-          </Radix.Item>
-        ))}
+        {items.map(
+          ({ label: text, onSelect, icon: Icon, isDisabled = false, isDangerous, download }) => (
+            <Radix.Item
+              key={text}
+              asChild={download !== undefined}
+              disabled={isDisabled}
+              onSelect={onSelect}
+              className={classNames(
+                "flex cursor-pointer items-center gap-2 rounded px-2 py-1.5 outline-none",
+                "data-[highlighted]:bg-sunken data-[disabled]:cursor-not-allowed data-[disabled]:opacity-50",
+                isDangerous && "text-bad",
+              )}
+            >
+              {download === undefined ? (
+                <>
+                  {Icon && <Icon />}
+                  {text}
+                </>
+              ) : (
+                <a href={download} download>
+                  {text}
+                </a>
+              )}
+            </Radix.Item>
+          ),
+        )}
       </Radix.Content>
     </Radix.Portal>
   </Radix.Root>

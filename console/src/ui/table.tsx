@@ -23,7 +23,18 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** The value by which rows are sorted. `null`: unknown, always last. If absent, the column cannot be sorted. */
   readonly sortBy?: (row: Row) => string | number | null;
+  /** The column is left out of a table that is too narrow for it. If absent, it is always shown. */
+  readonly priority?: keyof typeof priorities;
 }
+
+/** 2: shown in a window of 1440 pixels beside the menu. 3: shown in a window of 1600 pixels. */
+const priorities = {
+  2: "sm:@max-[1100px]:hidden",
+  3: "sm:@max-[1280px]:hidden",
+} as const;
+
+const priorityOf = <Row,>({ priority }: Column<Row>): string =>
+  priority === undefined ? "" : priorities[priority];
 
 interface TableProps<Row> {
   readonly label: string;
@@ -85,7 +96,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
         <TableSearch value={search} onChange={setSearch} isEmpty={sorted.length === 0} />
       )}
       <section
-        className="overflow-x-auto"
+        className="@container overflow-x-auto"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
         tabIndex={0}
         aria-label={label}
@@ -95,6 +106,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
             <tr className="text-left text-xs text-muted">
               {table.getFlatHeaders().map(({ id, column }, at) => {
                 const order = column.getIsSorted();
+                const own = columns[at];
                 return (
                   <th
                     key={id}
@@ -103,7 +115,8 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                     className={classNames(
                       "py-2 font-medium whitespace-nowrap",
                       cellPadding,
-                      columns[at]?.align === "right" && "text-right",
+                      own?.align === "right" && "text-right",
+                      own && priorityOf(own),
                     )}
                   >
                     {column.getCanSort() ? (
@@ -112,13 +125,11 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                         className="inline-flex cursor-pointer items-center gap-1 hover:text-ink"
                         onClick={column.getToggleSortingHandler()}
                       >
-                        {columns[at]?.header}
+                        {own?.header}
                         <SortMark order={order} />
                       </button>
                     ) : (
-                      <span className={id === actionsKey ? "sr-only" : ""}>
-                        {columns[at]?.header}
-                      </span>
+                      <span className={id === actionsKey ? "sr-only" : ""}>{own?.header}</span>
                     )}
                   </th>
                 );
@@ -149,7 +160,8 @@ const TableBody = memo(function TableBody<Row>({ rows, columns }: TableBodyProps
           key={row.id}
           className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
         >
-          {columns.map(({ key, header, align, cell }) => {
+          {columns.map((column) => {
+            const { key, header, align, cell } = column;
             const content = cell(row.original);
             const isEmpty = content === null || content === undefined || content === false;
             return (
@@ -162,6 +174,8 @@ const TableBody = memo(function TableBody<Row>({ rows, columns }: TableBodyProps
                   "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
                   isEmpty ? "max-sm:hidden" : "max-sm:flex",
                   align === "right" && "text-right whitespace-nowrap tabular-nums max-sm:text-left",
+                  key === actionsKey && "text-right",
+                  priorityOf(column),
                 )}
               >
                 <div className="min-w-0">{content}</div>

@@ -9,25 +9,17 @@ import {
   type LedgerQueries,
   type UsageGroup,
   type UsageQuery,
+  type UsageReport,
 } from "../../storage/ports/ledger-queries.ts";
 import { ledgerDimensionsOf, subtractSums } from "./show-usage.ts";
 
-interface Unlabeled {
-  readonly groups: readonly UsageGroup[];
-  readonly hasMore: boolean;
-  /** Unix milliseconds. Set if groups are left out: of earlier periods, it is not known which requests had a tag. */
-  readonly knownFrom?: number;
-}
+const nothing: UsageReport = { groups: [], hasMore: false };
 
-const nothing: Unlabeled = { groups: [], hasMore: false };
-
-/** `labeled`: the groups of requests with a label, in the same periods. */
 export async function readUnlabeled(
   queries: Pick<LedgerQueries, "usage">,
   query: UsageQuery,
   dimensions: readonly UsageDimension[],
-  labeled: readonly UsageGroup[],
-): Promise<Unlabeled> {
+): Promise<UsageReport> {
   const kind = dimensions.includes("tag") ? "tag" : "endUser";
   const isGrouped = kind === "tag" || dimensions.includes("end_user");
   if (!isGrouped || query[kind] !== undefined) return nothing;
@@ -49,12 +41,5 @@ export async function readUnlabeled(
     const sums = part ? { ...group, ...subtractSums(group, part) } : group;
     return sums.requests > 0 ? [{ ...sums, [kind]: null }] : [];
   });
-  const { knownFrom = 0 } = withLabel;
-  const periods = new Set(labeled.map(({ from }) => from));
-  const known = rest.filter(({ from }) => from >= knownFrom || !periods.has(from));
-  return {
-    groups: known,
-    hasMore: total.hasMore || withLabel.hasMore,
-    ...(known.length < rest.length && { knownFrom }),
-  };
+  return { groups: rest, hasMore: total.hasMore || withLabel.hasMore };
 }

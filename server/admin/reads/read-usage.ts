@@ -43,12 +43,12 @@ export async function readUsage(
   if (top === undefined) {
     const report = await queries.usage(grouped);
     const groups = report.groups.map((group) => withUser(group, byUser));
-    const unlabeled = await readUnlabeled(queries, query, dimensions, groups);
+    const unlabeled = await readUnlabeled(queries, query, dimensions);
     return merged({ ...report, groups }, unlabeled, query.limit);
   }
   const ofAll = { ...query, interval: "total" } as const;
   const totals = await queries.usage({ ...grouped, interval: "total" });
-  const withoutLabel = await readUnlabeled(queries, ofAll, dimensions, totals.groups);
+  const withoutLabel = await readUnlabeled(queries, ofAll, dimensions);
   const idOf = (group: UsageGroup): string =>
     group.name ?? groupKey(groupBy.map((dimension) => group[dimension] ?? null));
   const kept = new Set(largestGroups([...totals.groups, ...withoutLabel.groups], top).map(idOf));
@@ -59,7 +59,7 @@ export async function readUsage(
   const groups = report.groups.map((group) =>
     byUser ? withUser(group, byUser) : named(group, groupBy),
   );
-  const unlabeled = await readUnlabeled(queries, query, dimensions, groups);
+  const unlabeled = await readUnlabeled(queries, query, dimensions);
   const isKept = (group: UsageGroup): boolean => kept.has(idOf(group));
   const others = withOthers(
     groups,
@@ -100,7 +100,6 @@ function merged(report: UsageReport, more: UsageReport, limit: number): UsageRep
   return {
     groups: groups.slice(0, limit),
     hasMore: report.hasMore || more.hasMore || groups.length > limit,
-    ...(more.knownFrom !== undefined && { knownFrom: more.knownFrom }),
   };
 }
 

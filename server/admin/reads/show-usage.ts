@@ -109,7 +109,7 @@ export const showSums = (sums: LedgerSums): UsageSums => ({
   latency_p99_ms: latencyPercentile(sums.latencyHistogram, 0.99),
 });
 
-export const noUsage: UsageSums = showSums({
+export const noSums: LedgerSums = {
   requests: 0,
   errors: 0,
   refused: 0,
@@ -124,4 +124,6 @@ export const noUsage: UsageSums = showSums({
   estimatedCost: 0,
   latencyMs: 0,
   latencyHistogram: [],
-});
+};
+
+export const noUsage: UsageSums = showSums(noSums);

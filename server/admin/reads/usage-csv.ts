@@ -48,5 +48,5 @@ export const csvRow = (row: UsageRow, dimensions: readonly UsageDimension[]): st
     ...sumColumns.map((name) => row[name]),
   ]);
 
-const csvLine = (values: readonly (string | number | null)[]): string =>
+export const csvLine = (values: readonly (string | number | null)[]): string =>
   `${values.map(csvCell).join(",")}\r\n`;

@@ -116,21 +116,20 @@ export function usageRoutes({
 
   const rowsOf = async (query: UsageQuery, dimensions: readonly UsageDimension[], top?: number) => {
     const report = await readUsage({ queries, users }, query, dimensions, top);
-    const { groups, hasMore, knownFrom } = report;
+    const { groups, hasMore } = report;
     const names = await keyNames.of(groups.flatMap(({ keyId }) => (keyId ? [keyId] : [])));
     const rows = groups.map((group): UsageRow => showUsage(group, dimensions, names));
-    return { rows, hasMore, knownFrom };
+    return { rows, hasMore };
   };
 
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { query, dimensions, top } = await read(context);
-    const { rows, hasMore, knownFrom } = await rowsOf(query, dimensions, top);
+    const { rows, hasMore } = await rowsOf(query, dimensions, top);
     const page: UsagePage = {
       object: "list",
       data: rows,
       next_cursor: null,
       has_more: hasMore,
-      untagged_known_from: knownFrom === undefined ? null : new Date(knownFrom).toISOString(),
     };
     return context.json(page);
   };
@@ -142,16 +141,11 @@ export function usageRoutes({
   ): AsyncGenerator<string> {
     yield csvHead(dimensions);
     let earliest = query.to;
-    let untaggedFrom: number | undefined;
     for (const { from, to } of csvRanges(query)) {
       earliest = from;
-      const { rows, hasMore, knownFrom } = await rowsOf({ ...query, from, to }, dimensions);
-      untaggedFrom ??= knownFrom;
+      const { rows, hasMore } = await rowsOf({ ...query, from, to }, dimensions);
       if (rows.length > 0) yield rows.map((row) => csvRow(row, dimensions)).join("");
       if (hasMore) yield `more than ${maxRows} rows in this period: group by less\r\n`;
-    }
-    if (untaggedFrom !== undefined) {
-      yield `before ${new Date(untaggedFrom).toISOString()} it is not known which requests had no tag: there is no row for them\r\n`;
     }
     if (earliest > query.from) {
       yield `only the latest ${maxCsvDays} days are in this file: choose a shorter time or the interval month\r\n`;

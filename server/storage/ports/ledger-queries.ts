@@ -60,10 +60,10 @@ export const ledgerDimensions = ["keyId", "project", "model", "upstream", "targe
 export type LedgerDimension = (typeof ledgerDimensions)[number];
 
 /**
- * Clients name tags and end users, so usage by label is bounded. `failedStatus`: the HTTP status of a failed request. A
- * query of usage has one kind of label at most.
+ * Clients name tags and end users, so usage by label is bounded. `tags`: all tags of a request, separated by commas.
+ * `failedStatus`: the HTTP status of a failed request. A query of usage has one kind of label at most.
  */
-export const labelKinds = ["tag", "endUser", "failedStatus"] as const;
+export const labelKinds = ["tag", "tags", "endUser", "failedStatus"] as const;
 export type LabelKind = (typeof labelKinds)[number];
 
 export interface UsageQuery extends LedgerFilter {
@@ -146,8 +146,6 @@ export interface UsageReport {
   readonly groups: readonly UsageGroup[];
   /** There are more groups than the limit. */
   readonly hasMore: boolean;
-  /** Of requests with any tag: it is not known which earlier requests (Unix milliseconds) had one. */
-  readonly knownFrom?: number;
 }
 
 export interface LedgerQueries {

@@ -6,7 +6,7 @@
 import { hourMs } from "../../lib/timers.ts";
 import { latencyBoundsMs } from "../ports/ledger-queries.ts";
 import type { Parameters, Queries } from "../sql/database.ts";
-import { taggedLabel } from "../sql/labels.ts";
+import { allTagsPrefix } from "../sql/labels.ts";
 import {
   groupColumns,
   latencyColumns,
@@ -96,12 +96,12 @@ const sums: Readonly<Record<string, string>> = {
 };
 
 /**
- * A row for each tag of a ledger row, one for any tag, one for its end user, and one for the status of a failed
+ * A row for each tag of a ledger row, one for all of its tags, one for its end user, and one for the status of a failed
  * request.
  */
 const labels = `LATERAL (
   SELECT 'tag=' || tag AS label FROM unnest(string_to_array(tags, ',')) AS tag
-  UNION SELECT '${taggedLabel}' WHERE tags IS NOT NULL
+  UNION SELECT '${allTagsPrefix}' || tags WHERE tags IS NOT NULL
   UNION SELECT 'endUser=' || end_user WHERE end_user IS NOT NULL
   UNION SELECT 'failedStatus=' || status WHERE error IS NOT NULL
 ) AS labels`;

@@ -60,13 +60,13 @@ const files: Readonly<Record<string, readonly TableMove[]>> = {
     { table: "sessions" },
     { table: "admin_tokens" },
     { table: "audit_log" },
+    { table: "statements" },
     { table: "revisions" },
   ],
   "ledger.db": [
     { table: "ledger", before: createDays },
     { table: "spent" },
     ...Object.values(rollUps).map(moveRollUp),
-    { table: "usage_label_since" },
   ],
   "jobs.db": [
     { table: "files" },
@@ -92,9 +92,8 @@ const batchRows = 1000;
 export function moveFromSqlite(db: PostgresDatabase, folder: string): Promise<MovedTable[]> {
   return db.transaction(async (transaction) => {
     await requireEmpty(transaction);
-    // The migrations have created these rows.
+    // The migrations have created its rows.
     await transaction.query("DELETE FROM vexel.revisions");
-    await transaction.query("DELETE FROM vexel.usage_label_since");
     const moved: MovedTable[] = [];
     for (const [name, tables] of Object.entries(files)) {
       const path = join(folder, name);

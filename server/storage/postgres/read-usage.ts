@@ -30,18 +30,7 @@ export async function readUsage(
     groups.push(...(await readRange(db, query, { from, to }, batches)));
     to = from;
   }
-  return {
-    groups: groups.slice(0, limit),
-    hasMore: groups.length > limit,
-    ...(query.labeled === "tagged" && { knownFrom: await taggedFrom(db) }),
-  };
-}
-
-async function taggedFrom(db: Queries): Promise<number> {
-  const { rows } = await db.query<{ hour: number }>(
-    "SELECT hour::float8 AS hour FROM vexel.usage_label_since WHERE label = 'tagged'",
-  );
-  return rows[0]?.hour ?? 0;
+  return { groups: groups.slice(0, limit), hasMore: groups.length > limit };
 }
 
 /** The start of the period (UTC) that is `before` periods before that of `at`. */

@@ -4,7 +4,7 @@
  */
 import { dayMs } from "../../lib/timers.ts";
 import { Parameters, type Queries } from "../sql/database.ts";
-import { maxLabels, otherName, taggedLabel } from "../sql/labels.ts";
+import { allTagsPrefix, maxLabels, otherName } from "../sql/labels.ts";
 import { groupColumns, sumColumns } from "../sql/ledger-columns.ts";
 import { hasLabel, type RollUp, rollUps } from "../sql/roll-ups.ts";
 import type { PostgresDatabase } from "./database.ts";
@@ -58,23 +58,21 @@ function rollUpStatement(batches: Batches, parameters: Parameters): string {
 }
 
 /**
- * `labeled`: the usage by label, with bounded labels. Labels that the hour has already stay, then come those with the
+ * `labeled`: the usage by label, with bounded labels: those with all tags of a request, and all others. Labels that the hour has already stay, then come those with the
  * most requests.
  */
 function labeledUsage(batches: Batches, parameters: Parameters): string {
   const columns = rollUps.hourWithLabel.columns;
   const filter = " AND (tags IS NOT NULL OR end_user IS NOT NULL OR error IS NOT NULL)";
   const rank = (of: string): string =>
-    `row_number() OVER (PARTITION BY ${of} ORDER BY known.label IS NULL, requests DESC, label)`;
+    `row_number() OVER (PARTITION BY ${of}, starts_with(label, '${allTagsPrefix}') ORDER BY known.label IS NULL, requests DESC, label)`;
   return `unbounded AS MATERIALIZED (${usageOf(batches, parameters, { columns, filter })}),
     named AS (
-      SELECT hour, key_id, label, sum(requests) AS requests FROM unbounded
-      WHERE label <> '${taggedLabel}' GROUP BY 1, 2, 3
+      SELECT hour, key_id, label, sum(requests) AS requests FROM unbounded GROUP BY 1, 2, 3
     ),
     known AS (
       SELECT DISTINCT hour, key_id, label FROM vexel.usage_by_hour_and_label
       WHERE hour IN (SELECT hour FROM named) AND label NOT LIKE '%=${otherName}'
-        AND label <> '${taggedLabel}'
     ), ranked AS (
       SELECT hour, key_id, label, ${rank("hour, key_id")} AS of_key, ${rank("hour")} AS of_hour
       FROM named FULL JOIN known USING (hour, key_id, label)

@@ -15,6 +15,7 @@ import { createFileIndex } from "../sql/file-index.ts";
 import { createJobStore } from "../sql/job-store.ts";
 import { createKeyStore } from "../sql/key-store.ts";
 import { createSessionStore } from "../sql/session-store.ts";
+import { createStatementStore } from "../sql/statement-store.ts";
 import { createUploadStore } from "../sql/upload-store.ts";
 import { createUserStore } from "../sql/user-store.ts";
 import { createWebhookEndpointStore } from "../sql/webhook-endpoint-store.ts";
@@ -77,6 +78,7 @@ export async function openSharedStorage(options: SharedStorageOptions) {
     sessions: createSessionStore(db),
     adminTokens: createAdminTokenStore(db),
     audit: createAuditLog(db),
+    statements: createStatementStore(db),
     events: createEventStore(db),
     deliveries: createDeliveryStore(db),
     alerts: createAlertStore(db),

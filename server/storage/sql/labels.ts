@@ -1,6 +1,6 @@
 /**
- * The labels of a request: its tags, one for any tag, its end user and, if it failed, its status. The roll-ups by
- * label have a row for each of them. Clients choose most names, so the names of one API key and of one hour are
+ * The labels of a request: each of its tags, all of its tags as one, its end user and, if it failed, its status. The
+ * roll-ups by label have a row for each of them. Clients choose most names, so the names of one API key and of one hour are
  * bounded, and the requests of all others are summed under the name "(other)".
  */
 import {
@@ -18,12 +18,15 @@ export const otherName = "(other)";
 /** Labels with a name of their own in the usage of one hour: of one API key, and of all. */
 export const maxLabels = { ofKey: 1000, ofHour: 20_000 } as const;
 
-/** Of each request with any tag. The total without it is the usage of requests without a tag. */
-export const taggedLabel = "tagged=yes";
+const labelOf = (kind: LabelKind, name: string): string => `${kind}=${name}`;
 
-type StoredKind = LabelKind | "tagged";
+/**
+ * Begins the label with all tags of a request. The total without these labels is the usage of requests without a tag.
+ * They have bounds of their own, so that they displace no other label.
+ */
+export const allTagsPrefix = labelOf("tags", "");
 
-const labelOf = (kind: StoredKind, name: string): string => `${kind}=${name}`;
+export const isAllTags = (label: string): boolean => label.startsWith(allTagsPrefix);
 
 /** The label of the same kind for names above the bound. */
 export const otherLabel = (label: string): string =>
@@ -39,29 +42,29 @@ export const labelsOf = (
   row: Pick<LedgerRow, "tags" | "endUser" | "error" | "status">,
 ): readonly string[] => [
   ...tagsOf(row).map((tag) => labelOf("tag", tag)),
-  ...(row.tags === null ? [] : [taggedLabel]),
+  ...(row.tags === null ? [] : [labelOf("tags", row.tags)]),
   ...(row.endUser === null ? [] : [labelOf("endUser", row.endUser)]),
   ...(row.error === null ? [] : [labelOf("failedStatus", String(row.status))]),
 ];
 
 /** The name of a label in a filter. Undefined for every name. */
-export const filteredLabel = (filter: LedgerFilter, kind: StoredKind): string | undefined =>
-  kind === "failedStatus" || kind === "tagged" ? undefined : filter[kind];
+export const filteredLabel = (filter: LedgerFilter, kind: LabelKind): string | undefined =>
+  kind === "failedStatus" || kind === "tags" ? undefined : filter[kind];
 
 /** The kind of label that a query groups or filters by. A query has one kind. */
 export const labelKindOf = ({
   groupBy = [],
   labeled,
   ...filter
-}: LedgerFilter & Pick<Partial<UsageQuery>, "groupBy" | "labeled">): StoredKind | undefined =>
-  labeled ??
+}: LedgerFilter & Pick<Partial<UsageQuery>, "groupBy" | "labeled">): LabelKind | undefined =>
+  (labeled === "tagged" ? "tags" : labeled) ??
   labelKinds.find((kind) => groupBy.includes(kind)) ??
   labelKinds.find((kind) => filteredLabel(filter, kind) !== undefined);
 
 /** The condition on the column `label` of a roll-up. `withOther`: names above the bound match too. */
 export function labelFilterOf(
   filter: LedgerFilter,
-  kind: StoredKind | undefined,
+  kind: LabelKind | undefined,
   parameters: Parameters,
   withOther = false,
 ): string {

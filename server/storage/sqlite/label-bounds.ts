@@ -1,17 +1,25 @@
 /** Bounds the labels of each hour, so that clients that send many names do not grow the roll-ups. */
 import type { Statement } from "bun:sqlite";
-import { maxLabels, otherLabel, taggedLabel } from "../sql/labels.ts";
+import { isAllTags, maxLabels, otherLabel } from "../sql/labels.ts";
 import { rollUps } from "../sql/roll-ups.ts";
 import type { PreparedStatements } from "./prepared-statements.ts";
 
 /** The latest hours whose labels are in memory. Rows of other hours are rare: requests that took long. */
 const maxHours = 3;
 
-interface HourLabels {
+interface Labels {
   /** By API key. */
   readonly ofKeys: Map<string, Set<string>>;
   count: number;
 }
+
+interface HourLabels {
+  readonly allTags: Labels;
+  readonly others: Labels;
+}
+
+const familyOf = ({ allTags, others }: HourLabels, label: string): Labels =>
+  isAllTags(label) ? allTags : others;
 
 /** Begins with the labels that the roll-up by hour has already. */
 export class LabelBounds {
@@ -25,8 +33,7 @@ export class LabelBounds {
 
   /** The label, or the one for all labels above the bound. */
   bound(hour: number, keyId: string, label: string): string {
-    if (label === taggedLabel) return label;
-    const labels = this.#hours.get(hour) ?? this.#load(hour);
+    const labels = familyOf(this.#hours.get(hour) ?? this.#load(hour), label);
     const isFull = labels.count >= maxLabels.ofHour;
     const ofKey = labels.ofKeys.get(keyId);
     if (ofKey?.has(label)) return label;
@@ -36,9 +43,12 @@ export class LabelBounds {
   }
 
   #load(hour: number): HourLabels {
-    const labels: HourLabels = { ofKeys: new Map(), count: 0 };
+    const labels: HourLabels = {
+      allTags: { ofKeys: new Map(), count: 0 },
+      others: { ofKeys: new Map(), count: 0 },
+    };
     for (const [keyId, label] of this.#read.values(hour) as [string, string][]) {
-      if (label !== otherLabel(label) && label !== taggedLabel) addLabel(labels, keyId, label);
+      if (label !== otherLabel(label)) addLabel(familyOf(labels, label), keyId, label);
     }
     this.#hours.set(hour, labels);
     if (this.#hours.size > maxHours) this.#hours.delete(Math.min(...this.#hours.keys()));
@@ -46,7 +56,7 @@ export class LabelBounds {
   }
 }
 
-function addLabel(labels: HourLabels, keyId: string, label: string): void {
+function addLabel(labels: Labels, keyId: string, label: string): void {
   const ofKey = labels.ofKeys.get(keyId);
   if (ofKey) ofKey.add(label);
   else labels.ofKeys.set(keyId, new Set([label]));

@@ -46,13 +46,8 @@ function readDays(db: Database, query: UsageQuery): UsageReport {
   return {
     groups: sorted.slice(0, limit).map((group) => toUsageGroup(group, query)),
     hasMore: sorted.length > limit,
-    ...(query.labeled === "tagged" && { knownFrom: taggedFrom(db) }),
   };
 }
-
-const taggedFrom = (db: Database): number =>
-  db.query<{ hour: number }, []>("SELECT hour FROM usage_label_since WHERE label = 'tagged'").get()
-    ?.hour ?? 0;
 
 /**
  * Adds the usage of a day, or of a part of it. SQLite sums by the first columns of the primary key, in its order and

@@ -22,10 +22,10 @@ import type { Target } from "../../../server/upstream/contract.ts";
 import { randomFrom, VirtualTime } from "../../fuzz/routing-simulation.ts";
 import { RedisModel, type Sender } from "./redis-model.ts";
 
-export type Topology = "sqlite" | "postgres" | "replicas" | "redis with own ledgers";
+export type Topology = "sqlite" | "postgres" | "replicas";
 
-/** The ledger's database, of one process or of all. */
-export class DatabaseModel {
+/** The ledger's database, of one process or of all replicas. */
+class LedgerModel {
   isAway = false;
   readonly #ids = new Set<string>();
   readonly sums = new Map<string, SpentSum>();
@@ -58,7 +58,6 @@ class Folder {
   epoch = 0;
   rows: LedgerRow[] = [];
   readonly inFlight = new Map<string, LedgerRow>();
-  readonly ownLedger = new DatabaseModel();
   /** What the shared database has returned. */
   readonly sums = new Map<string, number>();
 
@@ -81,7 +80,7 @@ export class Simulation {
   readonly time = new VirtualTime(16);
   readonly startedAt: number;
   readonly topology: Topology;
-  readonly database = new DatabaseModel();
+  readonly ledger = new LedgerModel();
   readonly redis: RedisModel;
   readonly processes: Process[] = [];
   /** Shares of calls that are lost, late or repeated. */
@@ -107,11 +106,7 @@ export class Simulation {
   }
 
   get hasRedis(): boolean {
-    return this.topology === "replicas" || this.topology === "redis with own ledgers";
-  }
-
-  get hasSharedLedger(): boolean {
-    return this.topology === "postgres" || this.topology === "replicas";
+    return this.topology === "replicas";
   }
 
   now = (): number => this.startedAt + this.time.now();
@@ -190,11 +185,10 @@ export class Process {
     // The outbox of the process before.
     for (const row of folder.inFlight.values()) folder.rows.push(row);
     folder.inFlight.clear();
-    this.spend = simulation.hasSharedLedger ? this.#openShared() : this.#openOwn();
+    this.spend = simulation.topology === "sqlite" ? this.#openOwn() : this.#openShared();
     this.limiter = simulation.hasRedis ? this.#openLimiter() : undefined;
     const { limiter, spend } = this;
-    const shared = limiter && { limiter, hasSharedLedger: simulation.hasSharedLedger };
-    this.counters = new BudgetCounters({ spend, shared });
+    this.counters = new BudgetCounters({ spend, limiter });
     this.budgets = createBudgets({ counters: this.counters, emit: () => undefined });
     this.#charging = createRequestCharging({
       budgets: this.budgets,
@@ -244,13 +238,13 @@ export class Process {
 
   #openOwn(): Spend {
     const { folder } = this;
-    const { time } = this.#simulation;
-    const spend = new Spend({ readSpent: folder.ownLedger.read, clock: time.now });
+    const { time, ledger } = this.#simulation;
+    const spend = new Spend({ readSpent: ledger.read, clock: time.now });
     for (const row of folder.rows) spend.end(row);
     this.#every(50, async () => {
       const rows = folder.rows.slice(0, 500);
-      if (rows.length === 0 || folder.ownLedger.isAway) return;
-      spend.store(rows, folder.ownLedger.append(rows));
+      if (rows.length === 0 || ledger.isAway) return;
+      spend.store(rows, ledger.append(rows));
       folder.rows.splice(0, rows.length);
     });
     return spend;
@@ -258,9 +252,9 @@ export class Process {
 
   #openShared(): Spend {
     const simulation = this.#simulation;
-    const { database } = simulation;
+    const { ledger } = simulation;
     const { folder } = this;
-    const isAway = (): boolean => database.isAway || this.isDead;
+    const isAway = (): boolean => ledger.isAway || this.isDead;
     const known = new Map<string, number>();
     let isRead = false;
     const { spend } = openForwarding({
@@ -281,7 +275,7 @@ export class Process {
       },
       shared: {
         ledger: {
-          append: (rows) => this.#alive(simulation.call(isAway, () => database.append(rows))),
+          append: (rows) => this.#alive(simulation.call(isAway, () => ledger.append(rows))),
           rollUp: async () => undefined,
         },
         spend: {
@@ -295,7 +289,7 @@ export class Process {
           },
           refresh: async () => {
             const sums = await this.#alive(
-              simulation.call(isAway, () => [...database.sums.values()]),
+              simulation.call(isAway, () => [...ledger.sums.values()]),
             );
             isRead = true;
             for (const sum of sums) known.set(spendKey(sum), sum.nanos);

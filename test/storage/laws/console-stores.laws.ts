@@ -9,6 +9,7 @@ import type {
 } from "../../../server/storage/sql/admin-token-store.ts";
 import type { AuditLog, StoredAuditEntry } from "../../../server/storage/sql/audit-log.ts";
 import type { SessionStore, StoredSession } from "../../../server/storage/sql/session-store.ts";
+import type { StatementStore } from "../../../server/storage/sql/statement-store.ts";
 import {
   LastAdministrator,
   type StoredUser,
@@ -21,6 +22,7 @@ export interface ConsoleStores {
   readonly sessions: SessionStore;
   readonly tokens: AdminTokenStore;
   readonly audit: AuditLog;
+  readonly statements: StatementStore;
   close(): Promise<void>;
 }
 
@@ -296,6 +298,26 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
     await sessions.deleteOfUser("user_1", "b");
     const found = await Promise.all(["a", "b", "other"].map((hash) => sessions.find(hash)));
     expect(found.map((each) => each?.tokenHash)).toEqual([undefined, "b", "other"]);
+  });
+
+  law("a statement is never changed, also by another replica", async ({ statements }) => {
+    const october = {
+      project: "web",
+      month: "2026-10",
+      createdAt: 5,
+      requests: 3,
+      unpriced: 1,
+      cost: 0.123456789,
+      estimatedCost: 0.5,
+    };
+    const september = { ...october, month: "2026-09" };
+    await statements.create(september, "key,cost\r\n");
+    await statements.create(october, "key,cost\r\nk,1\r\n");
+    await statements.create({ ...october, requests: 4, createdAt: 6 }, "other");
+    await statements.create({ ...october, project: "other" }, "other");
+    expect(await statements.list("web")).toEqual([october, september]);
+    expect(await statements.csv("web", "2026-10")).toBe("key,cost\r\nk,1\r\n");
+    expect(await statements.csv("web", "2026-08")).toBeUndefined();
   });
 
   law("audit entries are listed newest first, page by page", async ({ audit }) => {

@@ -24,6 +24,7 @@ import { createFileIndex, type FileIndex } from "../../../server/storage/sql/fil
 import { createJobStore, type JobStore } from "../../../server/storage/sql/job-store.ts";
 import type { KeyStore } from "../../../server/storage/sql/key-store.ts";
 import { createSessionStore } from "../../../server/storage/sql/session-store.ts";
+import { createStatementStore } from "../../../server/storage/sql/statement-store.ts";
 import { createUploadStore } from "../../../server/storage/sql/upload-store.ts";
 import { createUserStore } from "../../../server/storage/sql/user-store.ts";
 import { createWebhookEndpointStore } from "../../../server/storage/sql/webhook-endpoint-store.ts";
@@ -130,6 +131,7 @@ export const openConsoleStores = (db: SqlDatabase): ConsoleStores => ({
   sessions: createSessionStore(db),
   tokens: createAdminTokenStore(db),
   audit: createAuditLog(db),
+  statements: createStatementStore(db),
   close: () => db.close(),
 });
 

@@ -3,6 +3,8 @@ import { describe, expect } from "bun:test";
 import type { UsageDimension } from "../../../contract/admin.ts";
 import { refusedKinds } from "../../../contract/errors.ts";
 import { readUsage } from "../../../server/admin/reads/read-usage.ts";
+import { writeStatement } from "../../../server/admin/reads/write-statement.ts";
+import { roundDollars } from "../../../server/lib/nano-dollars.ts";
 import type { UsageQuery } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
 import { maxLabels } from "../../../server/storage/sql/labels.ts";
@@ -139,6 +141,47 @@ export function usageTotalsLaws(implementation: Implementation<LedgerStorage>): 
       }
     });
 
+    law("on a statement is that of the rows by key, model and tags", async (open) => {
+      const storage = await open();
+      for (let at = 0; at < rows.length; at += 50)
+        await storage.store.append(rows.slice(at, at + 50));
+      const keyNames = { of: async () => new Map([["key_0", "=first"]]) };
+      for (const project of ["p", "q"]) {
+        const key = { project, month: "2026-10", createdAt: 1 };
+        const { statement, csv } = await writeStatement({ ...storage, keyNames }, key);
+        const where = `project = '${project}' AND at >= ${Date.UTC(2026, 9)} AND at < ${Date.UTC(2026, 10)}`;
+        const sums = `count(*) AS requests, coalesce(sum(cost), 0) AS cost,
+          sum(CASE WHEN error IS NULL AND cost IS NULL AND estimated_cost IS NULL THEN 1 ELSE 0 END) AS unpriced`;
+        type Row = Record<"requests" | "cost" | "unpriced", number> &
+          Record<"key_id" | "model" | "tags", string>;
+        const groups = await storage.sql<Row>(
+          `SELECT key_id, model, coalesce(tags, '') AS tags, ${sums} FROM vexel.ledger
+           WHERE ${where} GROUP BY key_id, model, tags ORDER BY key_id, model, tags`,
+        );
+        const expected = groups.map((row) =>
+          [
+            row.key_id,
+            row.key_id === "key_0" ? `"'=first"` : "",
+            row.model,
+            row.tags.includes(",") ? `"${row.tags}"` : row.tags,
+            Number(row.requests),
+            Number(row.unpriced),
+            roundDollars(Number(row.cost)),
+            0,
+            roundDollars(Number(row.cost)),
+          ].join(","),
+        );
+        expect(expected.length).toBeGreaterThan(3);
+        expect(csv.split("\r\n").slice(1, -1).toSorted()).toEqual(expected.toSorted());
+        const [all] = await storage.sql<Row>(`SELECT ${sums} FROM vexel.ledger WHERE ${where}`);
+        expect(statement).toMatchObject({
+          requests: Number(all!.requests),
+          unpriced: Number(all!.unpriced),
+          cost: roundDollars(Number(all!.cost)),
+        });
+      }
+    });
+
     law("is the same when the rows of the month are deleted", async (open) => {
       const storage = await open();
       const { store } = storage;
@@ -172,29 +215,5 @@ export function usageTotalsLaws(implementation: Implementation<LedgerStorage>): 
         expect(Object.values(tagged).reduce((sum, { cost }) => sum + cost, 0)).toBe(withTag.cost);
       },
     );
-
-    law("does not guess which requests had no tag before each had a label for it", async (open) => {
-      const storage = await open();
-      await storage.store.append(rows);
-      await storage.store.append([ledgerRow(noon - 100 * day, { cost: 1 })]);
-      await storage.store.append([ledgerRow(noon)]);
-      const knownFrom = noon - (noon % day) - 10 * day;
-      await storage.sql("DELETE FROM vexel.usage_label_since");
-      await storage.sql(
-        `INSERT INTO vexel.usage_label_since (label, hour) VALUES ('tagged', ${knownFrom})`,
-      );
-      const { report } = await shown(storage, ["tag"], { interval: "day" });
-      expect(report.knownFrom).toBe(knownFrom);
-      const untagged = report.groups.filter(({ tag }) => tag === null).map(({ from }) => from);
-      // A day without any tag has only requests without one.
-      expect(untagged.filter((from) => from < knownFrom)).toEqual([
-        noon - 100 * day - (noon % day),
-      ]);
-      expect(untagged.length).toBeGreaterThan(5);
-      expect(Object.keys((await shown(storage, ["tag"])).groups)).not.toContain("");
-      const recent = await shown(storage, ["tag"], { from: knownFrom });
-      expect(recent.report.knownFrom).toBeUndefined();
-      expect(recent.groups).toEqual(await truth(storage, byTag, `at >= ${knownFrom}`));
-    });
   });
 }

@@ -8,10 +8,10 @@ import { type Translate, useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
+import { RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -118,17 +118,21 @@ function useColumns(
       header: t("column.actions"),
       cell: (alert) =>
         !alert.read_only && (
-          <span className="flex gap-1">
-            <Button size="small" look="quiet" onClick={() => edit(alert)}>
-              {t("action.edit")}
-            </Button>
-            <ConfirmButton
-              label={t("action.delete")}
-              title={t("alerts.delete.title", { name: alert.id })}
-              description={t("alerts.delete.description")}
-              onConfirm={() => remove(alert)}
-            />
-          </span>
+          <RowMenu
+            name={alert.id}
+            actions={[
+              { label: t("action.edit"), onSelect: () => edit(alert) },
+              {
+                label: t("action.delete"),
+                isDangerous: true,
+                confirm: {
+                  title: t("alerts.delete.title", { name: alert.id }),
+                  description: t("alerts.delete.description"),
+                },
+                onSelect: () => remove(alert),
+              },
+            ]}
+          />
         ),
     },
   ];

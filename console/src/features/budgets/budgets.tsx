@@ -78,6 +78,7 @@ export function BudgetsPage() {
             {
               key: "reserved",
               header: t("budgets.reserved"),
+              priority: 2,
               sortBy: ({ reserved }) => reserved,
               align: "right",
               cell: ({ reserved }) => dollars(reserved),

@@ -22,7 +22,7 @@ export function UsedBar({ label, used, limit, format }: UsedBarProps) {
       />
       <span
         aria-hidden="true"
-        className="h-2.5 w-28 shrink-0 overflow-hidden rounded-full bg-sunken ring-1 ring-line"
+        className="h-2.5 w-20 shrink-0 overflow-hidden rounded-full bg-sunken ring-1 ring-line"
       >
         <span className={`block h-full ${toneOf(share)}`} style={{ width: `${share * 100}%` }} />
       </span>

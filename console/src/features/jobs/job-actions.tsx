@@ -6,15 +6,16 @@ import type { ShownJob } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
-import { Button } from "../../ui/button.tsx";
+import { Button, buttonStyle } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/confirm.tsx";
+import { type RowAction, RowMenu } from "../../ui/row-menu.tsx";
 import { isRunning, jobPath } from "./jobs-query.ts";
 
-export function JobActions({ job }: { job: ShownJob }) {
+function useJobActions(job: ShownJob): readonly (RowAction | false)[] {
   const t = useT();
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  if (!can(session?.user.role ?? "", "develop")) return null;
+  if (!can(session?.user.role ?? "", "develop")) return [];
   const change = async (action: "pause" | "resume" | "cancel"): Promise<void> => {
     try {
       await call(`${jobPath(job.id)}/${action}`, { method: "POST" });
@@ -23,42 +24,66 @@ export function JobActions({ job }: { job: ShownJob }) {
     }
   };
   const isPaused = job.status === "paused";
-  const mayPause = job.kind === "batch" && isRunning(job) && job.status !== "cancelling";
-  return (
-    <div className="flex flex-wrap gap-1">
-      {mayPause && (
-        <Button
-          size="small"
-          look="quiet"
-          onClick={() => change(isPaused ? "resume" : "pause").catch(() => undefined)}
-        >
-          {t(isPaused ? "jobs.resume" : "jobs.pause")}
-        </Button>
-      )}
-      {isRunning(job) && job.status !== "cancelling" && (
-        <ConfirmButton
-          label={t("jobs.cancel")}
-          title={t("jobs.cancel.title")}
-          description={t("jobs.cancel.description")}
-          onConfirm={() => change("cancel")}
-        />
-      )}
-      {job.has_output && <Download job={job} kind="output" />}
-      {job.has_errors && <Download job={job} kind="errors" />}
-    </div>
-  );
+  const mayStop = isRunning(job) && job.status !== "cancelling";
+  const download = (kind: "output" | "errors"): RowAction => ({
+    label: t(`jobs.${kind}`),
+    download: `/admin/api${jobPath(job.id)}/${kind}`,
+  });
+  return [
+    mayStop &&
+      job.kind === "batch" && {
+        label: t(isPaused ? "jobs.resume" : "jobs.pause"),
+        onSelect: () => change(isPaused ? "resume" : "pause").catch(() => undefined),
+      },
+    mayStop && {
+      label: t("jobs.cancel"),
+      isDangerous: true,
+      confirm: { title: t("jobs.cancel.title"), description: t("jobs.cancel.description") },
+      onSelect: () => change("cancel"),
+    },
+    job.has_output && download("output"),
+    job.has_errors && download("errors"),
+  ];
 }
 
-/** A link, so that the browser writes a large file to the disk while it arrives. */
-function Download({ job, kind }: { job: ShownJob; kind: "output" | "errors" }) {
-  const t = useT();
-  return (
-    <a
-      href={`/admin/api${jobPath(job.id)}/${kind}`}
-      download
-      className="inline-flex h-7 items-center rounded-md px-2 text-xs font-medium whitespace-nowrap hover:bg-sunken"
-    >
-      {t(`jobs.${kind}`)}
-    </a>
-  );
-}
+/** In a menu, for the list of jobs. */
+export const JobMenu = ({ job }: { job: ShownJob }) => (
+  <RowMenu name={job.id} actions={useJobActions(job)} />
+);
+
+/** As buttons, for the page of a job. */
+export const JobButtons = ({ job }: { job: ShownJob }) => (
+  <div className="flex flex-wrap gap-1">
+    {useJobActions(job).map((action) => {
+      if (!action) return null;
+      const { label, download, confirm, onSelect } = action;
+      if (download !== undefined) {
+        return (
+          <a
+            key={label}
+            href={download}
+            download
+            className={buttonStyle({ size: "small", look: "quiet" })}
+          >
+            {label}
+          </a>
+        );
+      }
+      if (confirm) {
+        return (
+          <ConfirmButton
+            key={label}
+            {...confirm}
+            label={label}
+            onConfirm={async () => onSelect?.()}
+          />
+        );
+      }
+      return (
+        <Button key={label} size="small" look="quiet" onClick={() => onSelect?.()}>
+          {label}
+        </Button>
+      );
+    })}
+  </div>
+);

@@ -11,7 +11,7 @@ import { Page } from "../../ui/page.tsx";
 import { QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { JobActions } from "./job-actions.tsx";
+import { JobButtons } from "./job-actions.tsx";
 import { JobProgress, JobStatus } from "./job-progress.tsx";
 import { jobQuery } from "./jobs-query.ts";
 
@@ -62,7 +62,7 @@ function Facts({ job }: { job: JobDetail }) {
     [t("jobs.expires"), <Time iso={job.expires_at} />],
   ];
   return (
-    <Card title={<JobStatus job={job} />} actions={<JobActions job={job} />}>
+    <Card title={<JobStatus job={job} />} actions={<JobButtons job={job} />}>
       {job.error !== null && (
         <p className="mx-4 mt-4 rounded-md bg-bad-soft p-3 break-words text-bad">{job.error}</p>
       )}

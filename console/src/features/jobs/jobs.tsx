@@ -14,7 +14,7 @@ import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { JobEndpoint } from "./batch-file.ts";
-import { JobActions } from "./job-actions.tsx";
+import { JobMenu } from "./job-actions.tsx";
 import { JobProgress, JobStatus } from "./job-progress.tsx";
 import { jobsQuery } from "./jobs-query.ts";
 import { StartJob } from "./start-job.tsx";
@@ -105,7 +105,7 @@ export function JobsPage() {
             {
               key: "actions",
               header: t("column.actions"),
-              cell: (job) => <JobActions job={job} />,
+              cell: (job) => <JobMenu job={job} />,
             },
           ]}
         />

@@ -84,7 +84,16 @@ export const keyColumns = (
     header: t("model.limits"),
     cell: (key) => {
       const text = limitTexts(key, t).join(", ");
-      return text !== "" && <div className="max-w-28 text-xs max-sm:max-w-full">{text}</div>;
+      return (
+        text !== "" && (
+          <div
+            title={text}
+            className="line-clamp-2 max-w-32 text-xs max-sm:line-clamp-none max-sm:max-w-full"
+          >
+            {text}
+          </div>
+        )
+      );
     },
   },
   {

@@ -109,6 +109,7 @@ function ModelTable({ models }: { models: readonly ShownModel[] }) {
         {
           key: "space",
           header: t("model.space"),
+          priority: 3,
           sortBy: ({ vector_space }) => vector_space,
           cell: ({ vector_space }) =>
             vector_space === null ? (

@@ -53,7 +53,7 @@ export function TargetSummary({ targets }: { targets: readonly ModelTarget[] }) 
           >
             <span aria-hidden="true" className={`size-2 shrink-0 rounded-full ${dots[tone]}`} />
             <KindMark kind={target.upstream_kind} />
-            {target.upstream}
+            <span className="max-w-28 truncate">{target.upstream}</span>
             <span className={isHealthy(target) ? "sr-only" : ""}>{stateOf(target, t)}</span>
           </span>
         );

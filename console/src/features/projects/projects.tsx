@@ -9,13 +9,13 @@ import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { ProjectLink } from "../../ui/project-link.tsx";
+import { RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { figureColumns, useProjectFigures } from "./project-figures.tsx";
@@ -57,28 +57,31 @@ export function ProjectsPage() {
     {
       key: "members",
       header: t("projects.members"),
+      priority: 2,
       cell: ({ members }) => <LongText text={members.map(({ name }) => name).join(", ") || "–"} />,
     },
     {
       key: "actions",
       header: t("column.actions"),
       cell: (project) => (
-        <span className="flex gap-1">
-          <Button size="small" look="quiet" onClick={() => setEdited(project)}>
-            {t("action.edit")}
-          </Button>
-          {!project.read_only && (
-            <ConfirmButton
-              label={t("action.delete")}
-              title={t("projects.delete.title", { name: project.id })}
-              description={t("projects.delete.description")}
-              onConfirm={async () => {
+        <RowMenu
+          name={project.id}
+          actions={[
+            { label: t("action.edit"), onSelect: () => setEdited(project) },
+            !project.read_only && {
+              label: t("action.delete"),
+              isDangerous: true,
+              confirm: {
+                title: t("projects.delete.title", { name: project.id }),
+                description: t("projects.delete.description"),
+              },
+              onSelect: async () => {
                 await deleteEntity("/projects", project);
                 await reload();
-              }}
-            />
-          )}
-        </span>
+              },
+            },
+          ]}
+        />
       ),
     },
   ];
@@ -144,10 +147,11 @@ function Limits({ project: { value } }: { project: ProjectEntity }) {
   ];
   if (lines.length === 0) return "–";
   return (
-    <ul className="text-xs">
-      {lines.map((line) => (
-        <li key={line}>{line}</li>
-      ))}
-    </ul>
+    <span
+      title={lines.join("\n")}
+      className="line-clamp-2 max-w-40 text-xs max-sm:line-clamp-none max-sm:max-w-full"
+    >
+      {lines.join(", ")}
+    </span>
   );
 }

@@ -1,7 +1,7 @@
 /** Tests the connection to an upstream, and says what each step found. */
 
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ConnectionStep, ConnectionTest } from "../../../../contract/admin.ts";
 import { type ModelKind, modelKinds } from "../../../../contract/model-kinds.ts";
 import { call, errorText } from "../../api/client.ts";
@@ -28,21 +28,29 @@ interface ConnectionTestPanelProps {
   readonly body?: () => object;
   /** The model for a test that may cost. Undefined if the user names one. */
   readonly paidModel?: PaidModel | undefined;
+  /** The user has asked for the first test already, in a menu. */
+  readonly runsAtOnce?: boolean;
   readonly onResult?: (test: ConnectionTest) => void;
 }
 
-export function ConnectionTestPanel({ path, body, paidModel, onResult }: ConnectionTestPanelProps) {
+export function ConnectionTestPanel(props: ConnectionTestPanelProps) {
+  const { path, body, paidModel, runsAtOnce = false, onResult } = props;
   const t = useT();
   const test = useMutation({
     mutationFn: (more: object) =>
       call<ConnectionTest>(path, { method: "POST", body: { ...body?.(), ...more } }),
     onSuccess: (result) => onResult?.(result),
   });
-  const { data, error, isPending } = test;
+  const hasRun = useRef(!runsAtOnce);
+  const { data, error, isPending, mutate } = test;
+  useEffect(() => {
+    if (!hasRun.current) mutate({});
+    hasRun.current = true;
+  }, [mutate]);
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Button size="small" onClick={() => test.mutate({})} disabled={isPending}>
+        <Button size="small" onClick={() => mutate({})} disabled={isPending}>
           {isPending ? t("upstreams.test.running") : t("upstreams.test")}
         </Button>
         {data?.credential === "unverified" && data.reachable && (

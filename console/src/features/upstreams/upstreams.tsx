@@ -1,21 +1,23 @@
 /** The upstreams: where models are served. Upstreams of the configuration file and the environment are locked. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { UpstreamEntity } from "../../../../contract/admin.ts";
+import type { ModelTarget, UpstreamEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
+import { serverText } from "../../i18n/server-text.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { KindMark } from "../../ui/kind-mark.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
+import { RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, Loading, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { modelsQuery } from "../models/models-query.ts";
-import { TargetState } from "../models/target-state.tsx";
+import { isUnused, targetTones } from "../models/target-state.tsx";
 import { ConnectionTestPanel } from "./connection-test.tsx";
 import { UpstreamForm } from "./upstream-form.tsx";
 import { servedModel, upstreamTargets } from "./upstream-targets.ts";
@@ -34,29 +36,27 @@ export function UpstreamsPage() {
   };
   const titleOf = (kind: string): string =>
     kinds?.data.find((each) => each.kind === kind)?.title ?? kind;
+  const [tested, setTested] = useState<UpstreamEntity>();
   const actionsOf = (upstream: UpstreamEntity) => (
-    <div className="flex min-w-44 flex-col gap-1">
-      <ConnectionTestPanel
-        path={`/upstreams/${encodeURIComponent(upstream.id)}/test`}
-        paidModel={servedModel(upstream.id, models?.data ?? [])}
-      />
-      {!upstream.read_only && (
-        <span className="flex gap-1">
-          <Button size="small" look="quiet" onClick={() => setEdited(upstream)}>
-            {t("action.edit")}
-          </Button>
-          <ConfirmButton
-            label={t("action.delete")}
-            title={t("upstreams.delete.title", { name: upstream.id })}
-            description={t("upstreams.delete.description")}
-            onConfirm={async () => {
-              await deleteEntity("/upstreams", upstream);
-              await reload();
-            }}
-          />
-        </span>
-      )}
-    </div>
+    <RowMenu
+      name={upstream.id}
+      actions={[
+        { label: t("upstreams.test"), onSelect: () => setTested(upstream) },
+        !upstream.read_only && { label: t("action.edit"), onSelect: () => setEdited(upstream) },
+        !upstream.read_only && {
+          label: t("action.delete"),
+          isDangerous: true,
+          confirm: {
+            title: t("upstreams.delete.title", { name: upstream.id }),
+            description: t("upstreams.delete.description"),
+          },
+          onSelect: async () => {
+            await deleteEntity("/upstreams", upstream);
+            await reload();
+          },
+        },
+      ]}
+    />
   );
   return (
     <Page
@@ -104,6 +104,19 @@ export function UpstreamsPage() {
         </QueryView>
       </Card>
       <Dialog
+        title={t("upstreams.testOf", { name: tested?.id ?? "" })}
+        isOpen={tested !== undefined}
+        onClose={() => setTested(undefined)}
+      >
+        {tested && (
+          <ConnectionTestPanel
+            path={`/upstreams/${encodeURIComponent(tested.id)}/test`}
+            paidModel={servedModel(tested.id, models?.data ?? [])}
+            runsAtOnce
+          />
+        )}
+      </Dialog>
+      <Dialog
         title={edited === "new" ? t("upstreams.create") : t("upstreams.edit")}
         isOpen={edited !== undefined}
         onClose={() => setEdited(undefined)}
@@ -138,7 +151,9 @@ const Name = ({ upstream: { id, origin, problem, value }, title }: NameProps) =>
       <KindMark kind={value.kind} /> {title(value.kind)}
     </span>
     {value.baseUrl !== undefined && (
-      <code className="font-mono text-xs break-all text-muted">{value.baseUrl}</code>
+      <code className="font-mono text-xs text-muted">
+        <LongText text={value.baseUrl} />
+      </code>
     )}
     {problem !== null && <span className="text-xs text-bad">{problem}</span>}
   </div>
@@ -150,21 +165,26 @@ function Credential({ secret }: { secret: UpstreamEntity["value"]["apiKey"] }) {
   return <Badge>{t("upstreams.secretSet", { ending: secret.lastFour ?? "" })}</Badge>;
 }
 
-/** The targets of one upstream, with the reason of a bad state. */
+/** How many targets of one upstream are in each state. The title has the names, and the reasons of bad states. */
 function Health({ upstream }: { upstream: string }) {
+  const t = useT();
   const { data } = useQuery({ ...modelsQuery, refetchInterval: 5_000 });
-  const targets = upstreamTargets(upstream, data?.data ?? []);
   if (!data) return <span aria-busy="true">…</span>;
-  if (targets.size === 0) return "–";
+  const targets = [...upstreamTargets(upstream, data.data).values()];
+  if (targets.length === 0) return "–";
+  const states = Map.groupBy(targets, (target) => (isUnused(target) ? "unused" : target.state));
   return (
-    <ul className="flex max-h-40 flex-col gap-1 overflow-y-auto">
-      {[...targets].map(([key, target]) => (
-        <li key={key} className="flex flex-wrap items-center gap-2">
-          <code className="font-mono text-xs break-all">{target.model}</code>
-          {target.surface !== null && <span className="text-xs text-muted">{target.surface}</span>}
-          <TargetState target={target} />
-        </li>
+    <span className="flex flex-wrap gap-1">
+      {[...states].map(([state, those]) => (
+        <span key={state} title={those.map(targetText).join("\n")}>
+          <Badge tone={state === "unused" ? "neutral" : targetTones[state]}>
+            {t("upstreams.states", { count: those.length, state: t(`target.${state}`) })}
+          </Badge>
+        </span>
       ))}
-    </ul>
+    </span>
   );
 }
+
+const targetText = ({ model, surface, reason, i18n }: ModelTarget): string =>
+  [model, surface, reason && `(${serverText(reason, i18n)})`].filter(Boolean).join(" ");

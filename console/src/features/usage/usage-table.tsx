@@ -78,7 +78,10 @@ export function UsageTable(props: UsageTableProps) {
     number("refused", t("figure.refused"), refusedShare, percent),
     number("tokens", t("figure.tokens"), (row) => row.input_tokens + row.output_tokens, count),
     number("images", t("figure.images"), (row) => row.images, count),
-    number("unpriced", t("usage.withoutCost"), (row) => row.requests_without_cost, count),
+    {
+      ...number("unpriced", t("usage.withoutCost"), (row) => row.requests_without_cost, count),
+      priority: 2,
+    },
     number("p95", t("usage.p95"), (row) => row.latency_p95_ms, milliseconds),
   ];
   return <Table label={t("nav.usage")} rows={sorted} rowKey={idOf} columns={columns} />;

@@ -104,18 +104,14 @@ export function UsagePage() {
       </QueryView>
       <Card>
         <QueryView query={usage.groups}>
-          {({ data, has_more, untagged_known_from }) =>
+          {({ data, has_more }) =>
             data.length === 0 ? (
               <Empty title={t("usage.none")} />
             ) : (
               <>
                 {has_more && <p className="px-4 py-2 text-warn">{t("usage.more")}</p>}
                 {doOverlap(dimensions) && (
-                  <p className="px-4 py-2 text-muted">
-                    {t("usage.overlap")}
-                    {untagged_known_from !== null &&
-                      ` ${t("usage.untaggedUnknown", { time: dateTime(untagged_known_from, language, zone) })}`}
-                  </p>
+                  <p className="px-4 py-2 text-muted">{t("usage.overlap")}</p>
                 )}
                 <UsageTable
                   rows={data}

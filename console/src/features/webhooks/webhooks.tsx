@@ -7,10 +7,11 @@ import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { ConfirmButton } from "../../ui/confirm.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
+import { RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
@@ -24,6 +25,7 @@ export function WebhooksPage() {
   const query = useQuery(webhooksQuery);
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<WebhookEntity | "new">();
+  const [tested, setTested] = useState<WebhookEntity>();
   const reload = () => queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
   return (
     <Page
@@ -56,7 +58,9 @@ export function WebhooksPage() {
                         <span className="flex flex-wrap items-center gap-2 font-medium">
                           {name} <OriginBadge origin={origin} />
                         </span>
-                        <code className="font-mono text-xs break-all">{url}</code>
+                        <code className="font-mono text-xs">
+                          <LongText text={url} />
+                        </code>
                         {problem !== null && <span className="text-xs text-bad">{problem}</span>}
                       </div>
                     ),
@@ -65,7 +69,9 @@ export function WebhooksPage() {
                     key: "events",
                     header: t("webhooks.events"),
                     cell: ({ events }) => (
-                      <code className="font-mono text-xs break-all">{events.join(", ")}</code>
+                      <code className="font-mono text-xs">
+                        <LongText text={events.join(", ")} />
+                      </code>
                     ),
                   },
                   {
@@ -78,27 +84,28 @@ export function WebhooksPage() {
                     key: "actions",
                     header: t("column.actions"),
                     cell: (webhook) => (
-                      <div className="flex flex-col gap-1">
-                        <span className="flex flex-wrap gap-1">
-                          <WebhookTestButton id={webhook.id} />
-                          {!webhook.read_only && (
-                            <>
-                              <Button size="small" look="quiet" onClick={() => setEdited(webhook)}>
-                                {t("action.edit")}
-                              </Button>
-                              <ConfirmButton
-                                label={t("action.delete")}
-                                title={t("webhooks.delete.title", { name: webhook.name ?? "" })}
-                                description={t("webhooks.delete.description")}
-                                onConfirm={async () => {
-                                  await deleteEntity("/webhooks", webhook);
-                                  await reload();
-                                }}
-                              />
-                            </>
-                          )}
-                        </span>
-                      </div>
+                      <RowMenu
+                        name={webhook.name ?? webhook.url}
+                        actions={[
+                          { label: t("events.sendTest"), onSelect: () => setTested(webhook) },
+                          !webhook.read_only && {
+                            label: t("action.edit"),
+                            onSelect: () => setEdited(webhook),
+                          },
+                          !webhook.read_only && {
+                            label: t("action.delete"),
+                            isDangerous: true,
+                            confirm: {
+                              title: t("webhooks.delete.title", { name: webhook.name ?? "" }),
+                              description: t("webhooks.delete.description"),
+                            },
+                            onSelect: async () => {
+                              await deleteEntity("/webhooks", webhook);
+                              await reload();
+                            },
+                          },
+                        ]}
+                      />
                     ),
                   },
                 ]}
@@ -107,6 +114,13 @@ export function WebhooksPage() {
           }
         </QueryView>
       </Card>
+      <Dialog
+        title={t("webhooks.testOf", { name: tested?.name ?? tested?.url ?? "" })}
+        isOpen={tested !== undefined}
+        onClose={() => setTested(undefined)}
+      >
+        {tested && <WebhookTestButton id={tested.id} runsAtOnce />}
+      </Dialog>
       <Dialog
         title={edited === "new" ? t("webhooks.create") : t("webhooks.edit")}
         isOpen={edited !== undefined}

@@ -106,6 +106,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   project_of_label_needed:
     "请同时发送 “project” 与 “end_user” 或 “tag”：终端用户和标签的限流属于项目。",
   no_such_request: "没有此 ID 的请求记录。",
+  no_statement: "该项目没有此月份的对账单。有请求的月份从下月第二天（UTC）起提供对账单。",
   content_not_stored: "此请求的内容未保存。仅设置了 storeContent 的模型会保存内容，直至过期。",
   too_many_live_views: "打开的实时视图过多，请关闭一个或稍后重试。",
   no_such_delivery:

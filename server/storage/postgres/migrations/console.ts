@@ -1,15 +1,23 @@
-/** The console: its users, their sessions and tokens, and the audit log. */
+/** The console: its users, their sessions and tokens, the audit log, and the statements of projects. */
 
 export const consoleTables: readonly string[] = [
   `CREATE TABLE vexel.users (
-    id              TEXT PRIMARY KEY,
-    name            TEXT NOT NULL,
-    role            TEXT NOT NULL,
-    projects        TEXT,
-    password_hash   TEXT,
-    oidc_subject    TEXT UNIQUE,
-    created_at      BIGINT NOT NULL,
-    last_sign_in_at BIGINT
+    id                   TEXT PRIMARY KEY,
+    name                 TEXT NOT NULL,
+    role                 TEXT NOT NULL,
+    projects             TEXT,
+    project_roles        TEXT,
+    password_hash        TEXT,
+    oidc_subject         TEXT UNIQUE,
+    created_at           BIGINT NOT NULL,
+    last_sign_in_at      BIGINT,
+    disabled_at          BIGINT,
+    must_change_password INTEGER NOT NULL,
+    invite_hash          TEXT UNIQUE,
+    invite_expires_at    BIGINT,
+    totp_secret          TEXT,
+    totp_step            BIGINT,
+    recovery_codes       TEXT
   )`,
   "CREATE UNIQUE INDEX users_by_name ON vexel.users (lower(name))",
   `CREATE TABLE vexel.sessions (
@@ -19,7 +27,10 @@ export const consoleTables: readonly string[] = [
     signed_in_at BIGINT NOT NULL,
     issued_at    BIGINT NOT NULL,
     last_seen_at BIGINT NOT NULL,
-    replaced_at  BIGINT
+    replaced_at  BIGINT,
+    id           TEXT NOT NULL,
+    address      TEXT NOT NULL,
+    user_agent   TEXT NOT NULL
   )`,
   "CREATE INDEX sessions_by_user ON vexel.sessions (user_id)",
   `CREATE TABLE vexel.audit_log (
@@ -33,24 +44,6 @@ export const consoleTables: readonly string[] = [
     address TEXT
   )`,
   "CREATE INDEX audit_log_by_time ON vexel.audit_log (at)",
-];
-
-/** Invitations, a second factor, disabled users, their own tokens of the admin API, and a list of their sessions. */
-export const accountTables: readonly string[] = [
-  `ALTER TABLE vexel.users
-    ADD COLUMN disabled_at          BIGINT,
-    ADD COLUMN must_change_password INTEGER NOT NULL DEFAULT 0,
-    ADD COLUMN invite_hash          TEXT UNIQUE,
-    ADD COLUMN invite_expires_at    BIGINT,
-    ADD COLUMN totp_secret          TEXT,
-    ADD COLUMN totp_step            BIGINT,
-    ADD COLUMN recovery_codes       TEXT`,
-  // A session without an id could not be listed: its user signs in again.
-  "DELETE FROM vexel.sessions",
-  `ALTER TABLE vexel.sessions
-    ADD COLUMN id         TEXT NOT NULL,
-    ADD COLUMN address    TEXT NOT NULL,
-    ADD COLUMN user_agent TEXT NOT NULL`,
   `CREATE TABLE vexel.admin_tokens (
     id           TEXT PRIMARY KEY,
     user_id      TEXT NOT NULL,
@@ -62,4 +55,15 @@ export const accountTables: readonly string[] = [
     last_used_at BIGINT
   )`,
   "CREATE INDEX admin_tokens_by_user ON vexel.admin_tokens (user_id)",
+  `CREATE TABLE vexel.statements (
+    project        TEXT NOT NULL,
+    month          TEXT COLLATE "C" NOT NULL,
+    created_at     BIGINT NOT NULL,
+    requests       BIGINT NOT NULL,
+    unpriced       BIGINT NOT NULL,
+    cost           DOUBLE PRECISION NOT NULL,
+    estimated_cost DOUBLE PRECISION NOT NULL,
+    csv            TEXT NOT NULL,
+    PRIMARY KEY (project, month)
+  )`,
 ];

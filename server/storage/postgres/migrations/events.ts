@@ -3,7 +3,8 @@
  *
  * `owner`: `operator`, or the owner of a job. `once`: the deduplication key; an event with the same key is not recorded
  * again. `deliveries_line`: finds the oldest pending delivery of a webhook. `marks`: how far each reader has read, for
- * the time after a restart.
+ * the time after a restart. `webhook_endpoints`: those of clients, with encrypted signing secrets. `alerts` and `leases`:
+ * the state of alerts, and which replica evaluates them.
  */
 
 export const eventTables: readonly string[] = [
@@ -32,10 +33,6 @@ export const eventTables: readonly string[] = [
   "CREATE INDEX deliveries_line ON vexel.deliveries (webhook, seq) WHERE state = 'waiting'",
   "CREATE INDEX deliveries_by_event ON vexel.deliveries (seq)",
   "CREATE TABLE vexel.marks (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
-];
-
-/** The webhook endpoints of clients, with encrypted signing secrets. */
-export const webhookEndpointTables: readonly string[] = [
   `CREATE TABLE vexel.webhook_endpoints (
     id              TEXT COLLATE "C" PRIMARY KEY,
     owner           TEXT COLLATE "C" NOT NULL,
@@ -50,10 +47,6 @@ export const webhookEndpointTables: readonly string[] = [
     updated_at      BIGINT NOT NULL
   )`,
   "CREATE INDEX webhook_endpoints_by_owner ON vexel.webhook_endpoints (owner, id)",
-];
-
-/** The state of alerts, and which replica evaluates them. */
-export const alertTables: readonly string[] = [
   `CREATE TABLE vexel.alerts (
     name      TEXT COLLATE "C" PRIMARY KEY,
     firing    INTEGER NOT NULL,

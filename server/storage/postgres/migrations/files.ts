@@ -1,7 +1,7 @@
 /**
- * The files of clients, without their content. `space`: how many bytes the file counts toward the quotas; `file_space`
+ * The files of clients, and uploads of files in parts, without their content. `space`: how many bytes the file counts toward the quotas; `file_space`
  * has the sums of each owner, and of all owners under an empty name. `parts`: the parts of an upload that the content is
- * in, as JSON.
+ * in, as JSON. `uploads`: `parts` and `part_bytes` are the number and the bytes of its parts.
  */
 
 export const fileTables: readonly string[] = [
@@ -21,13 +21,6 @@ export const fileTables: readonly string[] = [
   "CREATE INDEX files_by_expiry ON vexel.files (expires_at) WHERE expires_at IS NOT NULL",
   "CREATE INDEX files_not_stored ON vexel.files (created_at) WHERE state <> 'stored'",
   'CREATE TABLE vexel.file_space (owner TEXT COLLATE "C" PRIMARY KEY, bytes BIGINT NOT NULL)',
-];
-
-/**
- * Uploads of files in parts, without the content of the parts. `parts` and `part_bytes`: the number and the bytes of its
- * parts.
- */
-export const uploadTables: readonly string[] = [
   `CREATE TABLE vexel.uploads (
     id           TEXT COLLATE "C" PRIMARY KEY,
     owner        TEXT COLLATE "C" NOT NULL,

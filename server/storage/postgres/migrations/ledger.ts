@@ -28,33 +28,13 @@ const usageTable = (
   images         BIGINT NOT NULL,
   cached_inputs  BIGINT NOT NULL,
   inputs         BIGINT NOT NULL,
+  refused        BIGINT NOT NULL,
   cost           DOUBLE PRECISION NOT NULL,
   estimated_cost DOUBLE PRECISION NOT NULL,
   latency_ms     DOUBLE PRECISION NOT NULL,
   ${latencyCounts.join(", ")},
   PRIMARY KEY (${[start, ...columns].join(", ")})
 ) ${forUpdates}`;
-
-const usageTables = ["usage_by_hour", "usage_by_day"].flatMap((name) => [
-  name,
-  `${name}_without_key`,
-  `${name}_and_label`,
-]);
-
-/**
- * `refused`, and the first hour since which each request with any tag has a label. Replicas of the version before may
- * roll up for a while, without both.
- */
-export const refusedAndTagged: readonly string[] = [
-  ...usageTables.map(
-    (table) => `ALTER TABLE vexel.${table} ADD COLUMN refused BIGINT NOT NULL DEFAULT 0`,
-  ),
-  "CREATE TABLE vexel.usage_label_since (label TEXT PRIMARY KEY, hour BIGINT NOT NULL)",
-  `INSERT INTO vexel.usage_label_since (label, hour)
-   SELECT 'tagged', CASE WHEN count(*) = 0 THEN 0
-     ELSE greatest(max(hour), extract(epoch FROM date_trunc('hour', now()))::bigint * 1000) + 7200000 END
-   FROM vexel.usage_by_hour_without_key`,
-];
 
 export const ledgerTables: readonly string[] = [
   // Partitions need the time in the primary key. A row that is appended again has the same time. `batch` is null if the
@@ -115,10 +95,8 @@ export const ledgerTables: readonly string[] = [
     PRIMARY KEY (scope, id, period)
   ) ${forUpdates}`,
   // With these indexes, replicas read the sums of the current periods without those of all other days, and without
-  // those
-  // of end users and tags, of which there may be millions. The period of a sum never changes, so the indexes do not
-  // slow
-  // down the updates of sums.
+  // those of end users and tags, of which there may be millions. The period of a sum never changes, so the indexes do
+  // not slow down the updates of sums.
   `CREATE INDEX spent_by_day ON vexel.spent (period)
     WHERE scope IN ('key', 'project') AND period LIKE '____-__-__'`,
   `CREATE INDEX spent_by_month ON vexel.spent (period)

@@ -2,7 +2,7 @@
 import type { Migration } from "../migrate.ts";
 
 const tables: Migration = {
-  name: "0001-backlog",
+  name: "0001-tables",
   // `row`: the values of the row as JSON. The other columns say what is charged, and to whom. `spent`: what the sums of
   // the shared database were when they last had rows of this folder.
   statements: [

@@ -4,7 +4,8 @@ import type { Migration } from "../migrate.ts";
 /**
  * `owner`: `operator`, or the owner of a job. `once`: the deduplication key; an event with the same key is not recorded
  * again. `deliveries_line`: finds the oldest pending delivery of a webhook. `marks`: how far each reader has read, for
- * the time after a restart.
+ * the time after a restart. `webhook_endpoints`: those of clients, with encrypted signing secrets. `alerts` and `leases`:
+ * the state of alerts, and which process evaluates them.
  */
 const tables: Migration = {
   name: "0001-tables",
@@ -34,13 +35,6 @@ const tables: Migration = {
     "CREATE INDEX deliveries_line ON deliveries (webhook, seq) WHERE state = 'waiting'",
     "CREATE INDEX deliveries_by_event ON deliveries (seq)",
     "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-  ],
-};
-
-/** The webhook endpoints of clients, with encrypted signing secrets. */
-const webhookEndpoints: Migration = {
-  name: "0002-webhook-endpoints",
-  statements: [
     `CREATE TABLE webhook_endpoints (
       id              TEXT PRIMARY KEY,
       owner           TEXT NOT NULL,
@@ -55,13 +49,6 @@ const webhookEndpoints: Migration = {
       updated_at      INTEGER NOT NULL
     ) WITHOUT ROWID`,
     "CREATE INDEX webhook_endpoints_by_owner ON webhook_endpoints (owner, id)",
-  ],
-};
-
-/** The state of alerts, and which process evaluates them. */
-const alerts: Migration = {
-  name: "0003-alerts",
-  statements: [
     `CREATE TABLE alerts (
       name      TEXT PRIMARY KEY,
       firing    INTEGER NOT NULL,
@@ -77,4 +64,4 @@ const alerts: Migration = {
   ],
 };
 
-export const eventMigrations: readonly Migration[] = [tables, webhookEndpoints, alerts];
+export const eventMigrations: readonly Migration[] = [tables];

@@ -32,15 +32,24 @@ const tables: Migration = {
       PRIMARY KEY (kind, id)
     ) WITHOUT ROWID`,
     `CREATE TABLE users (
-      id              TEXT PRIMARY KEY,
-      name            TEXT NOT NULL UNIQUE COLLATE NOCASE,
-      role            TEXT NOT NULL,
-      projects        TEXT,
-      password_hash   TEXT,
-      oidc_subject    TEXT UNIQUE,
-      created_at      INTEGER NOT NULL,
-      last_sign_in_at INTEGER
+      id                   TEXT PRIMARY KEY,
+      name                 TEXT NOT NULL UNIQUE COLLATE NOCASE,
+      role                 TEXT NOT NULL,
+      projects             TEXT,
+      project_roles        TEXT,
+      password_hash        TEXT,
+      oidc_subject         TEXT UNIQUE,
+      created_at           INTEGER NOT NULL,
+      last_sign_in_at      INTEGER,
+      disabled_at          INTEGER,
+      must_change_password INTEGER NOT NULL,
+      invite_hash          TEXT,
+      invite_expires_at    INTEGER,
+      totp_secret          TEXT,
+      totp_step            INTEGER,
+      recovery_codes       TEXT
     ) WITHOUT ROWID`,
+    "CREATE UNIQUE INDEX users_by_invite ON users (invite_hash)",
     `CREATE TABLE sessions (
       token_hash   TEXT PRIMARY KEY,
       user_id      TEXT NOT NULL,
@@ -48,7 +57,10 @@ const tables: Migration = {
       signed_in_at INTEGER NOT NULL,
       issued_at    INTEGER NOT NULL,
       last_seen_at INTEGER NOT NULL,
-      replaced_at  INTEGER
+      replaced_at  INTEGER,
+      id           TEXT NOT NULL,
+      address      TEXT NOT NULL,
+      user_agent   TEXT NOT NULL
     ) WITHOUT ROWID`,
     "CREATE INDEX sessions_by_user ON sessions (user_id)",
     `CREATE TABLE audit_log (
@@ -62,26 +74,6 @@ const tables: Migration = {
       address TEXT
     ) WITHOUT ROWID`,
     "CREATE INDEX audit_log_by_time ON audit_log (at)",
-  ],
-};
-
-/** Invitations, a second factor, disabled users, their own tokens of the admin API, and a list of their sessions. */
-const accounts: Migration = {
-  name: "0002-accounts",
-  statements: [
-    "ALTER TABLE users ADD COLUMN disabled_at INTEGER",
-    "ALTER TABLE users ADD COLUMN must_change_password INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE users ADD COLUMN invite_hash TEXT",
-    "ALTER TABLE users ADD COLUMN invite_expires_at INTEGER",
-    "ALTER TABLE users ADD COLUMN totp_secret TEXT",
-    "ALTER TABLE users ADD COLUMN totp_step INTEGER",
-    "ALTER TABLE users ADD COLUMN recovery_codes TEXT",
-    "CREATE UNIQUE INDEX users_by_invite ON users (invite_hash)",
-    // A session without an id could not be listed: its user signs in again.
-    "DELETE FROM sessions",
-    "ALTER TABLE sessions ADD COLUMN id TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE sessions ADD COLUMN address TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE sessions ADD COLUMN user_agent TEXT NOT NULL DEFAULT ''",
     `CREATE TABLE admin_tokens (
       id           TEXT PRIMARY KEY,
       user_id      TEXT NOT NULL,
@@ -93,7 +85,18 @@ const accounts: Migration = {
       last_used_at INTEGER
     ) WITHOUT ROWID`,
     "CREATE INDEX admin_tokens_by_user ON admin_tokens (user_id)",
+    `CREATE TABLE statements (
+      project        TEXT NOT NULL,
+      month          TEXT NOT NULL,
+      created_at     INTEGER NOT NULL,
+      requests       INTEGER NOT NULL,
+      unpriced       INTEGER NOT NULL,
+      cost           REAL NOT NULL,
+      estimated_cost REAL NOT NULL,
+      csv            TEXT NOT NULL,
+      PRIMARY KEY (project, month)
+    ) WITHOUT ROWID`,
   ],
 };
 
-export const gatewayMigrations: readonly Migration[] = [tables, accounts];
+export const gatewayMigrations: readonly Migration[] = [tables];

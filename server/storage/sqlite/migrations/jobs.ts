@@ -2,11 +2,19 @@
 import type { Migration } from "../migrate.ts";
 
 /**
- * `space`: how many bytes the file counts toward the quotas; `file_space` has the sums of each owner, and of all owners
- * under an empty name. `parts`: the parts of an upload that the content is in, as JSON.
+ * Files: `space`: how many bytes the file counts toward the quotas; `file_space` has the sums of each owner, and of all
+ * owners under an empty name. `parts`: the parts of an upload that the content is in, as JSON.
+ *
+ * Jobs: `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`: not
+ * claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the cost
+ * without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
+ * `phase` and the columns after it: `RangePhase` and `ClaimedRange` of `server/storage/sql/stored-job.ts`.
+ *
+ * Uploads: `parts` and `part_bytes`: the number and the bytes of its parts.
  */
-const files: Migration = {
-  name: "0001-files",
+const tables: Migration = {
+  name: "0001-tables",
   statements: [
     `CREATE TABLE files (
       id         TEXT PRIMARY KEY,
@@ -24,19 +32,6 @@ const files: Migration = {
     "CREATE INDEX files_by_expiry ON files (expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX files_not_stored ON files (created_at) WHERE state <> 'stored'",
     "CREATE TABLE file_space (owner TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID",
-  ],
-};
-
-/**
- * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`: not
- * claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the cost
- * without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
- * `phase` and the columns after it: `RangePhase` and `ClaimedRange` of `server/storage/sql/stored-job.ts`.
- */
-const jobs: Migration = {
-  name: "0002-jobs",
-  statements: [
     `CREATE TABLE jobs (
       id            TEXT PRIMARY KEY,
       kind          TEXT NOT NULL,
@@ -103,13 +98,6 @@ const jobs: Migration = {
     "CREATE INDEX job_ranges_reserved ON job_ranges (job_id) WHERE reserved IS NOT NULL",
     "CREATE INDEX job_ranges_failing ON job_ranges (job_id, waits_until) WHERE last_error IS NOT NULL",
     "CREATE INDEX job_ranges_at_vendor ON job_ranges (waits_until) WHERE vendor_batch IS NOT NULL",
-  ],
-};
-
-/** `parts` and `part_bytes`: the number and the bytes of its parts. */
-const uploads: Migration = {
-  name: "0003-uploads",
-  statements: [
     `CREATE TABLE uploads (
       id           TEXT PRIMARY KEY,
       owner        TEXT NOT NULL,
@@ -134,4 +122,4 @@ const uploads: Migration = {
   ],
 };
 
-export const jobMigrations: readonly Migration[] = [files, jobs, uploads];
+export const jobMigrations: readonly Migration[] = [tables];

@@ -7,22 +7,10 @@ const tables: Migration = {
   name: "0001-tables",
   statements: [
     "CREATE TABLE keys (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE entities (json TEXT NOT NULL)",
+    `CREATE TABLE entities (kind TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL,
+       PRIMARY KEY (kind, id)) WITHOUT ROWID`,
     "CREATE TABLE revisions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
   ],
 };
 
-/** A change of one entity writes this one. */
-const entityKeys: Migration = {
-  name: "0002-entity-keys",
-  statements: [
-    `CREATE TABLE keyed_entities (kind TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL,
-       PRIMARY KEY (kind, id)) WITHOUT ROWID`,
-    `INSERT INTO keyed_entities SELECT json_extract(json, '$.kind'), json_extract(json, '$.id'), json
-     FROM entities`,
-    "DROP TABLE entities",
-    "ALTER TABLE keyed_entities RENAME TO entities",
-  ],
-};
-
-export const lastKnownMigrations: readonly Migration[] = [tables, entityKeys];
+export const lastKnownMigrations: readonly Migration[] = [tables];

@@ -27,11 +27,12 @@ const usageTable = (
   latency_ms     REAL NOT NULL,
   ${latencyCounts.join(", ")},
   inputs         INTEGER NOT NULL,
+  refused        INTEGER NOT NULL,
   PRIMARY KEY (${[start, ...columns].join(", ")})
 ) WITHOUT ROWID`;
 
 const tables: Migration = {
-  name: "0001-ledger-and-sums",
+  name: "0001-tables",
   statements: [
     // In the order of time, as lists and retention read it.
     `CREATE TABLE ledger (
@@ -88,17 +89,4 @@ const tables: Migration = {
   ],
 };
 
-/** `refused`, and the first hour since which each request with any tag has a label. */
-const refusedAndTagged: Migration = {
-  name: "0002-refused-and-tagged-requests",
-  statements: [
-    ...["usage_by_hour", "usage_by_day"]
-      .flatMap((name) => [name, `${name}_without_key`, `${name}_and_label`])
-      .map((table) => `ALTER TABLE ${table} ADD COLUMN refused INTEGER NOT NULL DEFAULT 0`),
-    "CREATE TABLE usage_label_since (label TEXT PRIMARY KEY, hour INTEGER NOT NULL) WITHOUT ROWID",
-    `INSERT INTO usage_label_since (label, hour)
-     SELECT 'tagged', coalesce(max(hour) + 3600000, 0) FROM usage_by_hour_without_key`,
-  ],
-};
-
-export const ledgerMigrations: readonly Migration[] = [tables, refusedAndTagged];
+export const ledgerMigrations: readonly Migration[] = [tables];
