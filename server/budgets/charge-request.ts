@@ -138,7 +138,8 @@ export function createRequestCharging({
      */
     demand: (request: ChargedRequest): RequestBudgets | undefined => {
       const { caller } = request.record;
-      return hasBudgets(caller) ? demandOf(request, caller, estimateOf(request)) : undefined;
+      if (!shared || !hasBudgets(caller)) return undefined;
+      return demandOf(request, caller, estimateOf(request));
     },
     /**
      * Runs before the first upstream request. Undefined if the cost is reserved, or the key has no budget. A promise:
@@ -156,8 +157,18 @@ export function createRequestCharging({
       const isUnknown = dollars === undefined && charge.isEmpty;
       const estimate = isUnknown ? undefined : (dollars ?? 0) * attempts + charge.total;
       const { id: keyId, project = null } = caller;
-      const labels = { endUser, tags, budgets: endUsersAndTagsText(caller.budgets) };
-      inFlight.begin({ requestId, at, endpoint, keyId, model, project, estimate, ...labels });
+      inFlight.begin({
+        requestId,
+        at,
+        endpoint,
+        keyId,
+        model,
+        project,
+        estimate,
+        endUser,
+        tags,
+        budgets: endUsersAndTagsText(caller.budgets),
+      });
     },
   };
 }

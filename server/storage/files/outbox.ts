@@ -67,7 +67,7 @@ export class OutboxFile {
   /** Requests that may be billed, by request id. */
   readonly #inFlight = new Map<string, InFlightRequest>();
   /** Requests that are written with the next write. */
-  readonly #begun = new Map<string, InFlightRequest>();
+  #begun: InFlightRequest[] = [];
   /** Records that are written with the next write. */
   #queue = "";
   /** A record could not be written: the whole file is rewritten before the next one. */
@@ -99,8 +99,6 @@ export class OutboxFile {
   append(rows: readonly LedgerRow[]): void {
     const { problem } = this.#options.opened;
     if (problem !== undefined) throw new Error(problem);
-    // A request that was never sent is its row only.
-    if (this.#begun.size > 0) for (const { requestId } of rows) this.#begun.delete(requestId);
     this.#write(rowsRecord(rows));
     for (const row of rows) {
       this.#rows.push(row);
@@ -121,18 +119,22 @@ export class OutboxFile {
   /** The request is sent soon. `flush` records it. */
   begin(request: InFlightRequest): void {
     this.#inFlight.set(request.requestId, request);
-    this.#begun.set(request.requestId, request);
+    this.#begun.push(request);
   }
 
   /** Records the requests that have begun, so that they have rows if the process dies. To be called before one is sent. */
   flush(): void {
-    if (this.#begun.size > 0) this.#write("");
+    if (this.#begun.length > 0) this.#write("");
   }
 
   /** Ends a request whose row is in the ledger store without having been in the outbox, or which needs none. */
   release(requestId: string): void {
     if (!this.#inFlight.delete(requestId)) return;
-    if (this.#begun.delete(requestId)) return;
+    const written = this.#begun.filter((begun) => begun.requestId !== requestId);
+    if (written.length < this.#begun.length) {
+      this.#begun = written;
+      return;
+    }
     this.#queue += encode({ released: requestId });
     this.#timer ??= setTimeout(() => this.#writeQueue(), releaseDelayMs).unref();
   }
@@ -156,7 +158,7 @@ export class OutboxFile {
 
   /** A timer has no caller that could catch an error. */
   #writeQueue(): void {
-    if (this.#queue === "" && this.#begun.size === 0) return;
+    if (this.#queue === "" && this.#begun.length === 0) return;
     this.#containErrors(() => (this.#isEmpty ? this.#truncate() : this.#write("")));
   }
 
@@ -181,7 +183,7 @@ export class OutboxFile {
     this.#timer = undefined;
     const queue = this.#queue + inFlightRecord(this.#begun);
     this.#queue = "";
-    this.#begun.clear();
+    this.#begun = [];
     const needsCompaction = this.#isIncomplete || this.#size > this.#compactAbove;
     try {
       if (needsCompaction) this.#compact();
@@ -211,7 +213,7 @@ export class OutboxFile {
     const descriptor = openSync(path, emptyForAppending, 0o600);
     let size: number;
     try {
-      const inFlight = inFlightRecord(this.#inFlight);
+      const inFlight = inFlightRecord([...this.#inFlight.values()]);
       const rows = this.#rows.length > 0 ? rowsRecord(this.#rows) : "";
       size = this.#writeAll(descriptor, inFlight + rows, 0);
       renameSync(path, this.path);
@@ -260,8 +262,8 @@ export interface OutboxRecord {
 export const rowsRecord = (rows: readonly LedgerRow[]): string =>
   encode({ rows: rows.map(valuesOf) });
 
-const inFlightRecord = (requests: ReadonlyMap<string, InFlightRequest>): string =>
-  requests.size === 0 ? "" : encode({ inFlight: Array.from(requests.values(), inFlightValues) });
+const inFlightRecord = (requests: readonly InFlightRequest[]): string =>
+  requests.length === 0 ? "" : encode({ inFlight: requests.map(inFlightValues) });
 
 /** Without names, because this runs for every request that is sent. */
 const inFlightValues = (request: InFlightRequest): readonly unknown[] => [
