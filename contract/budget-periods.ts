@@ -8,8 +8,19 @@ export type Period = (typeof periods)[number];
 
 const dayMs = 86_400_000;
 
+type PeriodNames = Readonly<Record<Period, string>>;
+
+/** The last result: this runs several times for every request, and most requests are of one day. */
+let latest: { readonly day: number; readonly names: PeriodNames } | undefined;
+
 /** `at`: Unix milliseconds. */
-export function periodNames(at: number): Readonly<Record<Period, string>> {
+export function periodNames(at: number): PeriodNames {
+  const day = Math.floor(at / dayMs);
+  if (latest?.day !== day) latest = { day, names: namesOfDay(at) };
+  return latest.names;
+}
+
+function namesOfDay(at: number): PeriodNames {
   const day = new Date(at).toISOString().slice(0, -14);
   return { day, month: day.slice(0, -3), total: "total" };
 }

@@ -84,8 +84,9 @@ export const endUserOrTagId = (project: string, name: string): string =>
 
 /** The end user and the tags that a request is charged to, for the ledger row of their request. */
 export function endUsersAndTagsText(owners: readonly BudgetedOwner[] | undefined): string | null {
-  const names = owners?.filter(isEndUserOrTag).map(({ scope, name }) => `${scope}=${name}`) ?? [];
-  return names.length === 0 ? null : names.join(separator);
+  if (!owners?.some(isEndUserOrTag)) return null;
+  const charged = owners.filter(isEndUserOrTag);
+  return charged.map(({ scope, name }) => `${scope}=${name}`).join(separator);
 }
 
 /** The inverse of `endUsersAndTagsText`. */
