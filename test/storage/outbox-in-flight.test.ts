@@ -84,6 +84,22 @@ test("no request is charged again whose row is in the outbox or in the ledger", 
   await ledger.close();
 });
 
+test("a request whose row is stored is not charged again after a kill, however often it was attempted", async () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  const [stored, other] = [request(), request()];
+  outbox.begin(stored);
+  outbox.flush();
+  outbox.begin(stored);
+  outbox.release(stored.requestId);
+  outbox.begin(other);
+  outbox.flush();
+  leaveCopy(folder.path);
+  outbox.close();
+  rmSync(outbox.path);
+  expect(recoveryOf(folder.path).rows).toEqual([recoveredRow(other)]);
+});
+
 test("requests in flight are recovered up to the torn record after a power failure", () => {
   using folder = temporaryFolder();
   const whole = request();

@@ -130,11 +130,7 @@ export class OutboxFile {
   /** Ends a request whose row is in the ledger store without having been in the outbox, or which needs none. */
   release(requestId: string): void {
     if (!this.#inFlight.delete(requestId)) return;
-    const written = this.#begun.filter((begun) => begun.requestId !== requestId);
-    if (written.length < this.#begun.length) {
-      this.#begun = written;
-      return;
-    }
+    this.#begun = this.#begun.filter((begun) => begun.requestId !== requestId);
     this.#queue += encode({ released: requestId });
     this.#timer ??= setTimeout(() => this.#writeQueue(), releaseDelayMs).unref();
   }
