@@ -6,15 +6,20 @@
 import { endOfPeriod, type Period, periods } from "../../contract/budget-periods.ts";
 import type { EventData } from "../../contract/events.ts";
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
+import type { Account, AmountDemand } from "../ledger/account.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { toDollars, toNanos } from "../lib/nano-dollars.ts";
 import type { CostEstimate } from "../limits/estimate-cost.ts";
-import type { RequestBudgets } from "../limits/shared-limiter.ts";
+import type { RequestBudgets, SharedLimiter } from "../limits/shared-limiter.ts";
 import type { Reservation } from "../request/reservation.ts";
-import type { BudgetDemand, BudgetState, OpenEntry } from "../storage/redis/shared-limits.ts";
-import type { BudgetCounter, BudgetInPeriod } from "./budget-counter.ts";
-import { type BudgetCounters, chargedOwner } from "./budget-counters.ts";
+import type { BudgetDemand, BudgetState, Reserved } from "../storage/redis/shared-limits.ts";
 import { type BudgetStatus, overBudgetError, priceUnknownError } from "./over-budget.ts";
+import {
+  type BudgetInPeriod,
+  chargedOwner,
+  type JobReservation,
+  type OwnerBudgets,
+} from "./owner-budgets.ts";
 
 export type Estimate = CostEstimate;
 
@@ -27,7 +32,9 @@ export interface ThresholdEvent {
 }
 
 interface BudgetsOptions {
-  readonly counters: BudgetCounters;
+  readonly owners: OwnerBudgets;
+  /** The budgets that replicas share. Undefined if each process counts for itself. */
+  readonly shared?: Pick<SharedLimiter, "isReachable" | "newId" | "readBudgets"> | undefined;
   readonly emit: (event: ThresholdEvent) => void;
 }
 
@@ -46,52 +53,56 @@ export interface JobEntry {
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
   readonly #id: string;
-  readonly #counters: readonly BudgetCounter[];
+  readonly #accounts: readonly Account[];
 
-  constructor(id: string, estimate: number | undefined, counters: readonly BudgetCounter[]) {
+  constructor(id: string, estimate: number | undefined, accounts: readonly Account[]) {
     this.#id = id;
     this.estimate = estimate;
-    this.#counters = counters;
+    this.#accounts = accounts;
   }
 
   release(): void {
-    for (const counter of this.#counters) counter.close(this.#id);
+    for (const account of this.#accounts) account.close(this.#id);
   }
+}
+
+/** The demand of a request on its budgets. */
+export interface BudgetRequest extends RequestBudgets {
+  /**
+   * Reserves the cost without the shared budgets, in one synchronous step. If one of the budgets is too small, throws
+   * GatewayError and reserves nothing.
+   */
+  reserveHere(): void;
 }
 
 export type Budgets = ReturnType<typeof createBudgets>;
 
-export function createBudgets(options: BudgetsOptions) {
-  const { counters, emit } = options;
-  const allBudgetsOf = (charged: readonly BudgetedOwner[], at: number): BudgetInPeriod[] =>
-    charged.flatMap((budgeted) => counters.budgetsOf(budgeted, at));
-
-  const report = (
-    { budgeted, period, name, limit, counter }: BudgetInPeriod,
-    isRefused = false,
-  ): void => {
-    const { scope, id, name: ownerName, ofProject } = budgeted;
+export function createBudgets({ owners, shared, emit }: BudgetsOptions) {
+  let entries = 0;
+  const report = (budget: BudgetInPeriod, isRefused = false): void => {
+    const { budgeted, period, account } = budget;
+    const { scope, id, name, ofProject } = budgeted;
     // Their number is not bounded by the configuration.
     if (scope === "end_user") return;
-    for (const percent of counter.newThresholds(limit, isRefused)) {
-      const budget = toDollars(limit);
+    for (const percent of budget.newThresholds(isRefused)) {
+      const limit = toDollars(budget.limit);
       emit({
         type: "budget.threshold",
         data: {
           scope,
-          id: ofProject === undefined ? id : ownerName,
-          name: ownerName,
+          id: ofProject === undefined ? id : name,
+          name,
           ...(ofProject !== undefined && { project: ofProject }),
           period,
           percent,
-          spent: toDollars(counter.owner.spent),
-          budget,
+          spent: toDollars(account.spent),
+          budget: limit,
         },
-        deduplicationKey: `budget.threshold ${scope} ${name} ${budget} ${percent} ${chargedOwner(budgeted).id}`,
+        deduplicationKey: `budget.threshold ${scope} ${account.period} ${limit} ${percent} ${chargedOwner(budgeted).id}`,
       });
     }
   };
-  counters.onSpent = (budget) => report(budget);
+  owners.onSpent = report;
 
   /**
    * Reports the exceeded budgets and returns the error of the request. An exhausted budget is one that the request
@@ -102,9 +113,9 @@ export function createBudgets(options: BudgetsOptions) {
     { dollars, maxDollars }: Pick<Estimate, "dollars" | "maxDollars">,
     at: number,
   ): GatewayError => {
-    const { likely } = amountsOf({ dollars, maxDollars });
-    const exhausted = exceeded.filter(({ counter, limit }) =>
-      counter.isExhaustedFor(likely || undefined, limit),
+    const { likely } = amountsOf({ dollars, maxDollars, isCertain: false });
+    const exhausted = exceeded.filter(({ account, limit }) =>
+      account.isExhaustedFor(likely, limit),
     );
     for (const budget of exceeded) report(budget, exhausted.includes(budget));
     const isTemporary = exhausted.length === 0;
@@ -118,37 +129,9 @@ export function createBudgets(options: BudgetsOptions) {
     });
   };
 
-  const budgetsFor = (
-    charged: readonly BudgetedOwner[],
-    estimate: Estimate,
-    at: number,
-  ): BudgetInPeriod[] => {
-    refuseUnknownPrice(charged, estimate);
-    counters.evictIdle();
-    return allBudgetsOf(charged, at);
-  };
-
-  /** Reserves the likely cost in these budgets, and the upper bound in the others. */
-  const open = (
-    budgets: readonly BudgetInPeriod[],
-    estimate: Estimate,
-    underReserved: readonly BudgetInPeriod[],
-    sharedId?: string,
-  ): Reservation => {
-    const id = sharedId ?? counters.newEntryId();
-    const { most, likely } = amountsOf(estimate);
-    const reserved = budgets.filter((budget) => {
-      const isLikely = underReserved.includes(budget);
-      const nanos = isLikely ? likely : most;
-      if (nanos === 0 || isFree(estimate)) return false;
-      budget.counter.open({ id, nanos, isLikely, version: 0 }, sharedId !== undefined);
-      return true;
-    });
-    return new BudgetReservation(
-      id,
-      estimate.dollars,
-      reserved.map(({ counter }) => counter),
-    );
+  const find = (charged: readonly BudgetedOwner[], at: number): BudgetInPeriod[] => {
+    owners.evictIdle();
+    return owners.of(charged, at);
   };
 
   return {
@@ -157,101 +140,107 @@ export function createBudgets(options: BudgetsOptions) {
      * for.
      */
     load: (charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined =>
-      counters.load(charged, at),
-    /**
-     * Reserves the cost of a request in all of these budgets. If one of them is too small, throws GatewayError and
-     * reserves nothing. `at`: when the request arrived, which determines the day and the month that it is charged to.
-     */
-    reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation => {
-      const { dollars, maxDollars } = estimate;
-      const { most, likely } = amountsOf(estimate);
-      const budgets = budgetsFor(charged, estimate, at);
-      const underReserved = budgets.filter(
-        ({ counter, limit }) => !isFree(estimate) && counter.wouldExceed(most || undefined, limit),
-      );
-      // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
-      // could never be spent.
-      const exceeded = underReserved.filter(
-        ({ counter, limit }) =>
-          counter.hasUnderReserved || counter.wouldExceed(likely || undefined, limit),
-      );
-      if (exceeded.length > 0) throw refuse(exceeded, { dollars, maxDollars }, at);
-      return open(budgets, estimate, underReserved);
+      owners.load(charged, at),
+    /** The shared budgets decide. */
+    get isShared(): boolean {
+      return shared?.isReachable === true;
     },
     /**
-     * The demand of a request on budgets that replicas share. Undefined if `reserve` decides in this process. Throws
-     * GatewayError if a budget requires a price that is not known.
+     * The demand of a request on all of these budgets. Throws GatewayError if a budget requires a price that is not
+     * known. `at`: when the request arrived, which determines the day and the month that it is charged to.
      */
-    demand: (
+    request: (
       charged: readonly BudgetedOwner[],
       estimate: Estimate,
       at: number,
       onReserved: (reservation: Reservation) => void,
-    ): RequestBudgets | undefined => {
-      if (!counters.isShared) return undefined;
-      const { dollars, maxDollars } = estimate;
-      const { most, likely } = amountsOf(estimate);
-      const find = (): BudgetInPeriod[] => budgetsFor(charged, estimate, at);
-      find();
-      const accept = (
+    ): BudgetRequest => {
+      refuseUnknownPrice(charged, estimate);
+      const amounts = amountsOf(estimate);
+      const demandOn = ({ limit }: BudgetInPeriod): AmountDemand => ({ limit, ...amounts });
+      const open = (
         found: readonly BudgetInPeriod[],
-        demands: readonly BudgetDemand[],
-        states: readonly BudgetState[],
+        reserved: readonly Reserved[],
+        sharedId?: string,
       ): void => {
-        for (const [i, { counter }] of found.entries()) {
-          const [demand, state] = [demands[i], states[i]];
-          if (demand && state) counter.accept(demand, state);
+        const id = sharedId ?? shared?.newId() ?? String(++entries);
+        const accounts = amounts.most === 0 ? [] : found.map(({ account }) => account);
+        for (const [i, account] of accounts.entries()) {
+          const isLikely = reserved[i] === "likely";
+          const nanos = isLikely ? amounts.likely : amounts.most;
+          account.open({ id, nanos, isLikely, version: 0 }, sharedId !== undefined);
         }
+        onReserved(new BudgetReservation(id, estimate.dollars, accounts));
       };
+      const refusal = (found: readonly BudgetInPeriod[], reserved: readonly Reserved[]) =>
+        refuse(
+          found.filter((_, i) => reserved[i] === "nothing"),
+          estimate,
+          at,
+        );
       return {
-        demands: () =>
-          find().map(({ counter, limit }) =>
-            isFree(estimate)
-              ? counter.demand(Number.MAX_SAFE_INTEGER, 0, 0)
-              : counter.demand(limit, most, likely),
-          ),
+        demands: () => find(charged, at).map((budget) => budget.account.demand(demandOn(budget))),
         refusal: (demands, states) => {
-          const found = find();
+          const found = find(charged, at);
           accept(found, demands, states);
-          const exceeded = found.filter((_, i) => states[i]?.reserved === "nothing");
-          return refuse(exceeded, { dollars, maxDollars }, at);
+          return refusal(found, states.map(reservedIn));
         },
         onReserved: (id, demands, states) => {
-          const found = find();
-          const underReserved = found.filter((_, i) => states[i]?.reserved === "likely");
-          const reservation = open(found, estimate, underReserved, id);
+          const found = find(charged, at);
+          open(found, states.map(reservedIn), id);
           // The states have the entry already.
           accept(found, demands, states);
-          onReserved(reservation);
+        },
+        reserveHere: () => {
+          const found = find(charged, at);
+          const reserved = found.map((budget) => budget.account.reservable(demandOn(budget)));
+          if (reserved.includes("nothing")) throw refusal(found, reserved);
+          open(found, reserved);
         },
       };
     },
     /** Replaces the reservations of jobs. They are never refused. */
-    setJobEntries: (entries: readonly JobEntry[], at: number): void => {
-      const byCounter = new Map<BudgetCounter, OpenEntry[]>();
-      for (const { id, version, amounts } of entries) {
-        for (const { owner, nanos } of amounts) {
-          if (nanos <= 0) continue;
-          for (const { counter } of counters.budgetsOf(owner, at)) {
-            const own = byCounter.get(counter) ?? [];
-            own.push({ id, nanos, isLikely: false, version });
-            byCounter.set(counter, own);
-          }
-        }
-      }
-      counters.setJobEntries(byCounter);
+    setJobEntries: (jobs: readonly JobEntry[], at: number): void => {
+      const reservations = jobs.flatMap(({ id, version, amounts }) =>
+        amounts
+          .filter(({ nanos }) => nanos > 0)
+          .flatMap(({ owner, nanos }) => {
+            const entry = { id, nanos, isLikely: false, version };
+            return owners
+              .of([owner], at)
+              .map(({ account }): JobReservation => ({ account, entry }));
+          }),
+      );
+      owners.setJobs(reservations);
     },
     /** Reads what the other replicas have reported, before `status`. */
-    read: (owners: readonly BudgetedOwner[], at: number): Promise<void> => {
-      counters.evictIdle();
-      return counters.read(allBudgetsOf(owners, at));
+    read: async (charged: readonly BudgetedOwner[], at: number): Promise<void> => {
+      if (!shared?.isReachable) return;
+      const found = find(charged, at);
+      const demands = found.map(({ account, limit }) =>
+        account.demand({ limit, most: 0, likely: 0 }),
+      );
+      const states = await shared.readBudgets(demands);
+      if (states) accept(found, demands, states);
     },
-    status: (budgeted: BudgetedOwner, at: number): BudgetStatus[] => {
-      counters.evictIdle();
-      return counters.budgetsOf(budgeted, at).map((budget) => statusOf(budget, at));
-    },
+    status: (budgeted: BudgetedOwner, at: number): BudgetStatus[] =>
+      find([budgeted], at).map((budget) => statusOf(budget, at)),
   };
 }
+
+/** The reply of the shared budgets. */
+function accept(
+  found: readonly BudgetInPeriod[],
+  demands: readonly BudgetDemand[],
+  states: readonly BudgetState[],
+): void {
+  for (const [i, { account }] of found.entries()) {
+    const [demand, state] = [demands[i], states[i]];
+    if (demand && state) account.accept(demand, state);
+  }
+}
+
+const reservedIn = ({ reserved }: BudgetState): Reserved => reserved;
 
 /** Throws GatewayError if one of the budgets requires a price that is not known. */
 export function refuseUnknownPrice(charged: readonly BudgetedOwner[], estimate: Estimate): void {
@@ -260,12 +249,15 @@ export function refuseUnknownPrice(charged: readonly BudgetedOwner[], estimate: 
   if (strict) throw priceUnknownError(strict);
 }
 
-/** What is to be reserved, in nano-dollars. 0: unknown. */
-const amountsOf = ({
-  dollars,
-  maxDollars = dollars,
-  reservedPart = 0,
-}: Pick<Estimate, "dollars" | "maxDollars" | "reservedPart">) => {
+/**
+ * What is to be reserved, in nano-dollars. 0: unknown, and the budget must not be used up. A request that is free, or
+ * whose cost is reserved already, reserves nothing, and fits into any limit.
+ */
+const amountsOf = (
+  estimate: Pick<Estimate, "dollars" | "maxDollars" | "reservedPart" | "isCertain">,
+) => {
+  const { dollars, maxDollars = dollars, reservedPart = 0 } = estimate;
+  if (isFree(estimate)) return { most: 0, likely: 0, limit: Number.MAX_SAFE_INTEGER };
   const rest = (whole = 0): number => {
     const nanos = toNanos(whole);
     // The cost is known, also if all of it is reserved.
@@ -274,8 +266,11 @@ const amountsOf = ({
   return { most: rest(maxDollars), likely: rest(dollars) };
 };
 
-/** The request reserves nothing, and is not refused: it is free, or its cost is reserved already. */
-const isFree = ({ dollars, maxDollars = dollars, isCertain }: Estimate): boolean =>
+const isFree = ({
+  dollars,
+  maxDollars = dollars,
+  isCertain,
+}: Pick<Estimate, "dollars" | "maxDollars" | "isCertain">): boolean =>
   maxDollars === 0 && isCertain;
 
 const rank = (period: Period): number => periods.indexOf(period);
@@ -283,13 +278,13 @@ const rank = (period: Period): number => periods.indexOf(period);
 const longestPeriodFirst = (a: BudgetInPeriod, b: BudgetInPeriod): number =>
   rank(b.period) - rank(a.period);
 
-function statusOf({ period, limit, counter }: BudgetInPeriod, at: number): BudgetStatus {
+function statusOf({ period, limit, account }: BudgetInPeriod, at: number): BudgetStatus {
   const resetsAt = endOfPeriod(period, at);
   return {
     period,
     limit: toDollars(limit),
-    spent: toDollars(counter.used),
-    reserved: toDollars(counter.reserved),
+    spent: toDollars(account.used),
+    reserved: toDollars(account.reserved),
     ...(resetsAt !== undefined && { resetsAt }),
   };
 }

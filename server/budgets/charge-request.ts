@@ -2,7 +2,7 @@
  * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
  * ends. A request that does not fit into a budget is refused.
  */
-import { type BudgetedOwner, endUsersAndTagsText } from "../../contract/limits-and-budgets.ts";
+import { endUsersAndTagsText } from "../../contract/limits-and-budgets.ts";
 import type { InFlightRequest } from "../ledger/ledger.ts";
 import {
   estimateEmbeddings,
@@ -12,7 +12,7 @@ import {
 } from "../limits/estimate-cost.ts";
 import { noDemand } from "../limits/limiter.ts";
 import type { RequestBudgets, SharedLimiter } from "../limits/shared-limiter.ts";
-import type { Caller, PermittedModel } from "../request/caller.ts";
+import type { PermittedModel } from "../request/caller.ts";
 import type { Operation } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Reservation } from "../request/reservation.ts";
@@ -22,7 +22,7 @@ import type {
   ModerationQuery,
   Target,
 } from "../upstream/contract.ts";
-import type { Budgets, Estimate } from "./budgets.ts";
+import type { BudgetRequest, Budgets, Estimate } from "./budgets.ts";
 
 export interface RequestChargingOptions {
   readonly budgets: Budgets;
@@ -36,7 +36,7 @@ export interface RequestChargingOptions {
     /** It is written before the next upstream request is sent. */
     begin(request: InFlightRequest): void;
   };
-  /** Takes from the budgets that replicas share. If absent, they belong to this process. */
+  /** Takes from the budgets that replicas share. If absent, each process counts for itself. */
   readonly shared?: Pick<SharedLimiter, "take"> | undefined;
 }
 
@@ -55,11 +55,6 @@ export interface ChargedRequest {
   /** If absent, estimated from the query. */
   readonly estimate?: Estimate;
 }
-
-type BudgetedCaller = Caller & { readonly budgets: readonly BudgetedOwner[] };
-
-const hasBudgets = (caller: Caller | undefined): caller is BudgetedCaller =>
-  caller?.budgets !== undefined;
 
 export type RequestCharging = ReturnType<typeof createRequestCharging>;
 
@@ -104,31 +99,25 @@ export function createRequestCharging({
     else record.reservation = reservation;
   };
 
-  const demandOf = (
-    request: ChargedRequest,
-    caller: BudgetedCaller,
-    estimate: Estimate,
-  ): RequestBudgets | undefined =>
-    budgets.demand(caller.budgets, estimate, request.record.at, (reservation) =>
-      retain(request, reservation),
-    );
+  /** Undefined if the key has no budget. Throws GatewayError. */
+  const budgetRequestOf = (request: ChargedRequest): BudgetRequest | undefined => {
+    const { caller, at } = request.record;
+    return caller?.budgets
+      ? budgets.request(caller.budgets, estimateOf(request), at, (reservation) =>
+          retain(request, reservation),
+        )
+      : undefined;
+  };
 
   /** Budgets that are not shared are reserved in the same turn. */
   const reserve = (request: ChargedRequest): Promise<void> | undefined => {
-    const { caller } = request.record;
-    if (!hasBudgets(caller)) return undefined;
-    const estimate = estimateOf(request);
-    const reserveLocally = (): void => {
-      const { at } = request.record;
-      retain(request, budgets.reserve(caller.budgets, estimate, at));
-    };
-    const demand = demandOf(request, caller, estimate);
-    if (shared && demand) {
-      const taking = shared.take({ ...noLimits, budgets: demand });
-      return taking.then((grant) => (grant ? undefined : reserveLocally()));
+    const demand = budgetRequestOf(request);
+    if (!shared || !demand || !budgets.isShared) {
+      demand?.reserveHere();
+      return undefined;
     }
-    reserveLocally();
-    return undefined;
+    const taking = shared.take({ ...noLimits, budgets: demand });
+    return taking.then((grant) => (grant ? undefined : demand.reserveHere()));
   };
 
   return {
@@ -136,11 +125,8 @@ export function createRequestCharging({
      * Shared budgets: the demand of the request, to be reserved in the same call as its limits. If undefined,
      * `reserve` reserves its cost. Throws GatewayError.
      */
-    demand: (request: ChargedRequest): RequestBudgets | undefined => {
-      const { caller } = request.record;
-      if (!shared || !hasBudgets(caller)) return undefined;
-      return demandOf(request, caller, estimateOf(request));
-    },
+    demand: (request: ChargedRequest): RequestBudgets | undefined =>
+      budgets.isShared ? budgetRequestOf(request) : undefined,
     /**
      * Runs before the first upstream request. Undefined if the cost is reserved, or the key has no budget. A promise:
      * the budgets are shared with other replicas. Throws, or rejects with, GatewayError if the budget is too small.

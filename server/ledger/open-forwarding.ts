@@ -11,8 +11,8 @@ import type { SpendKey } from "../storage/ports/ledger-store.ts";
 import type { PostgresLedgerStore } from "../storage/postgres/ledger-store.ts";
 import type { SharedSpend } from "../storage/postgres/shared-spend.ts";
 import type { LedgerBacklog } from "../storage/sqlite/ledger-backlog.ts";
+import { Accounts } from "./accounts.ts";
 import { LedgerForwarder } from "./ledger-forwarder.ts";
-import { Spend } from "./spend.ts";
 
 interface ForwardingOptions {
   /** The data folder. */
@@ -46,26 +46,26 @@ export type LedgerForwarding = ReturnType<typeof openForwarding>;
 
 export function openForwarding(options: ForwardingOptions) {
   const { folder, backlog, shared, log, emit, clock, repeat: every = repeat } = options;
-  const spend = new Spend({
+  const accounts = new Accounts({
     readSpent: (key) =>
       shared.spend.isRead && !isEndUserOrTag(key) ? shared.spend.read(key) : undefined,
     startAt: (key) => backlog.readSpent(key),
     clock,
   });
-  for (const rows of backlog.earlier) spend.end(rows);
+  for (const rows of backlog.earlier) accounts.end(rows);
   const rejectedPath = join(folder, "ledger-rejected.jsonl");
   let refreshedAt = Number.NEGATIVE_INFINITY;
 
   /** Reads the sums that have changed. A dead replica's rows count, too. */
   const refresh = async (): Promise<void> => {
     const used: SpendKey[] = [];
-    for (const owner of spend.owners) {
-      if (!isEndUserOrTag(owner)) continue;
-      if (clock() - owner.usedAt < readLabelsMs) used.push(owner);
-      else owner.isRead = false;
+    for (const account of accounts) {
+      if (!isEndUserOrTag(account)) continue;
+      if (clock() - account.usedAt < readLabelsMs) used.push(account);
+      else account.isRead = false;
     }
-    spend.raise(await shared.spend.refresh());
-    spend.raise(await shared.spend.readNamed(used.map(keyOf)));
+    accounts.raise(await shared.spend.refresh());
+    accounts.raise(await shared.spend.readNamed(used));
     refreshedAt = clock();
   };
   const forwarder = new LedgerForwarder({
@@ -74,7 +74,7 @@ export function openForwarding(options: ForwardingOptions) {
       append: async (rows) => {
         const sums = await shared.ledger.append(rows);
         shared.spend.raise(sums);
-        spend.store(rows, sums);
+        accounts.store(rows, sums);
         return sums;
       },
     },
@@ -89,7 +89,7 @@ export function openForwarding(options: ForwardingOptions) {
     },
     setAside: (row, reason) => {
       appendFileSync(rejectedPath, `${JSON.stringify({ reason, row })}\n`, { mode: 0o600 });
-      spend.drop(row);
+      accounts.drop(row);
       log.error("ledger-row-rejected", { requestId: row.requestId, reason, path: rejectedPath });
     },
     repeat: every,
@@ -108,12 +108,12 @@ export function openForwarding(options: ForwardingOptions) {
     () => shared.ledger.rollUp(rollUpAfterMs),
   );
   return {
-    spend,
+    accounts,
     backlog,
     /** Reads the sums of end users and tags, if the database can be reached. Never rejects. */
     loadEndUsersAndTags: async (keys: readonly SpendKey[]): Promise<void> => {
       if (!forwarder.isReachable) return;
-      const read = async (): Promise<void> => spend.raise(await shared.spend.readNamed(keys));
+      const read = async (): Promise<void> => accounts.raise(await shared.spend.readNamed(keys));
       await withTimeout(
         read().catch(() => undefined),
         maxLoadMs,
@@ -126,5 +126,3 @@ export function openForwarding(options: ForwardingOptions) {
     },
   };
 }
-
-const keyOf = ({ scope, id, period }: SpendKey): SpendKey => ({ scope, id, period });

@@ -18,10 +18,10 @@ import { pruneInSteps } from "../storage/prune-in-steps.ts";
 import { LedgerBacklog } from "../storage/sqlite/ledger-backlog.ts";
 import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
+import { Accounts } from "./accounts.ts";
 import { type ExportOptions, pruneExported, startLedgerExport } from "./export-ledger.ts";
 import { Ledger } from "./ledger.ts";
 import { type LedgerForwarding, openForwarding } from "./open-forwarding.ts";
-import { Spend } from "./spend.ts";
 
 interface LedgerOptions {
   /** The data folder. */
@@ -52,9 +52,9 @@ export interface OpenedLedger {
   readonly inFlight: Pick<OutboxFile, "begin" | "flush" | "release">;
   /** Lists of rows and usage, for operators. */
   readonly queries: LedgerQueries;
-  /** What budget owners have spent. */
-  readonly spend: Spend;
-  /** Reads what end users and tags have spent, before `spend` is asked. Undefined if it is in the data folder. */
+  /** What budget owners have spent and reserved. */
+  readonly accounts: Accounts;
+  /** Reads what end users and tags have spent, before `accounts` is asked. Undefined if it is in the data folder. */
   readonly loadEndUsersAndTags: LedgerForwarding["loadEndUsersAndTags"] | undefined;
   /** An earlier process on the data folder ended without closing its outbox. */
   readonly isAfterKill: boolean;
@@ -69,7 +69,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   const { folder, onError: policy, shared, log, emit } = options;
   const {
     rows: store,
-    spend,
+    accounts,
     queries,
     onStored,
     forwarding,
@@ -79,7 +79,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     append: async (recovered) => onStored?.(recovered, await store.append(recovered)),
   });
   const isAfterKill = !recovery.isDone;
-  for (const row of recovery.rows) spend.end(row);
+  for (const row of recovery.rows) accounts.end(row);
   if (recovery.interrupted > 0) log.warn("in-flight-recovered", { requests: recovery.interrupted });
   for (const { path, records } of recovery.damaged) log.error("outbox-damaged", { records, path });
   if (recovery.torn > 0) log.info("outbox-torn", { outboxes: recovery.torn });
@@ -108,7 +108,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     recovery,
     verify,
     onError: policy,
-    onEnded: (row) => spend.end(row),
+    onEnded: (row) => accounts.end(row),
     ...(onStored && { onStored }),
     report: ({ writable, reason }) => {
       if (writable) {
@@ -149,7 +149,7 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
   return {
     ledger,
     queries,
-    spend,
+    accounts,
     isAfterKill,
     loadEndUsersAndTags: forwarding?.loadEndUsersAndTags,
     forwarding: forwarding && {
@@ -177,7 +177,7 @@ interface OpenedRows {
   readonly rows: RowFile;
   /** Undefined: rows that have left the outbox are not in the ledger's database yet. */
   readonly onStored?: (rows: readonly LedgerRow[], sums: readonly SpentSum[]) => void;
-  readonly spend: Spend;
+  readonly accounts: Accounts;
   readonly queries: LedgerQueries;
   readonly forwarding?: LedgerForwarding;
   readonly retention: Pick<PruneOptions, "store" | "now">;
@@ -186,11 +186,11 @@ interface OpenedRows {
 /** The ledger is in the data folder. */
 function openLocal({ folder, maxBytes, now, clock }: LedgerOptions): OpenedRows {
   const file = new SqliteLedgerStore({ folder, maxBytes, now: now() });
-  const spend = new Spend({ readSpent: (key) => file.readSpent(key), clock });
+  const accounts = new Accounts({ readSpent: (key) => file.readSpent(key), clock });
   return {
     rows: file,
-    onStored: (rows, sums) => spend.store(rows, sums),
-    spend,
+    onStored: (rows, sums) => accounts.store(rows, sums),
+    accounts,
     queries: new LedgerQueryThread({ path: file.path }),
     retention: { store: file, now },
   };
@@ -206,7 +206,7 @@ function openShared(
   const forwarding = openForwarding({ ...options, backlog, shared });
   return {
     rows: backlog,
-    spend: forwarding.spend,
+    accounts: forwarding.accounts,
     queries: shared.queries,
     forwarding,
     retention: { store: exportTo ? pruneExported(shared) : shared.ledger, now },

@@ -13,17 +13,11 @@ import type {
   LimitsDemand,
   LimitsOutcome,
   LimitsReply,
-  OpenEntry,
   RateDemand,
   SharedLimits,
   SlotEntry,
 } from "../storage/redis/shared-limits.ts";
-import {
-  BudgetReports,
-  pagesOf,
-  type ReportedUpdate,
-  type SharedBudget,
-} from "./budget-reports.ts";
+import { AccountReports, pagesOf, type ReportedUpdate } from "./account-reports.ts";
 import type { ConcurrencySlots, SlotLease } from "./concurrency-slots.ts";
 import { type LimitScope, type Shortage, shortage } from "./limiter.ts";
 import { type Demand, SharedRateCounter } from "./rate-limit-counters.ts";
@@ -97,11 +91,18 @@ export class SharedLimiter {
   #sent: Promise<void> = Promise.resolve();
   /** When a call last failed. Undefined if a later one has succeeded. */
   #failedAt: number | undefined;
-  readonly #reports: BudgetReports;
+  /** The accounts of budgets. */
+  readonly accounts: AccountReports;
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
-    this.#reports = new BudgetReports(options.clock);
+    this.accounts = new AccountReports({
+      isReachable: () => this.isReachable,
+      isConnected: options.isReachable,
+      replicas: () => this.replicas,
+      clock: options.clock,
+      onChange: () => this.#startTimer(),
+    });
   }
 
   get isReachable(): boolean {
@@ -125,7 +126,7 @@ export class SharedLimiter {
   get leases(): number {
     let slots = 0;
     for (const { inFlight } of this.#slotsInUse.values()) slots += inFlight;
-    return slots + this.#reports.entries;
+    return slots + this.accounts.entries;
   }
 
   /**
@@ -193,36 +194,6 @@ export class SharedLimiter {
     if (isScarce) queueMicrotask(() => this.#flush());
   }
 
-  /** The spent or the ended amount has changed. */
-  budgetChanged(budget: SharedBudget): void {
-    this.#changeBudget(budget);
-  }
-
-  /** `isKnown`: it was reserved by a call. It is renewed until it is closed. */
-  openEntry(budget: SharedBudget, entry: OpenEntry, isKnown: boolean): void {
-    if (isKnown) this.#reports.renew(budget);
-    else this.#changeBudget(budget)?.open.push(entry);
-  }
-
-  closeEntry(budget: SharedBudget, id: string): void {
-    this.#changeBudget(budget)?.closed.push(id);
-  }
-
-  /** Redis may not have the amounts of the budget. */
-  isReporting(budget: SharedBudget): boolean {
-    return this.#reports.has(budget);
-  }
-
-  forgetBudget(budget: SharedBudget): void {
-    this.#reports.forget(budget);
-  }
-
-  #changeBudget(budget: SharedBudget) {
-    const change = this.#reports.change(budget, this.#options.isReachable());
-    if (change) this.#startTimer();
-    return change;
-  }
-
   /** The entries of these slots are renewed while requests use them. */
   renewInUse(slots: SharedSlots): void {
     this.#slotsInUse.set(slots.name, slots);
@@ -241,7 +212,7 @@ export class SharedLimiter {
       if (slots.inFlight === 0) this.#slotsInUse.delete(name);
       renewed.push(...slots.entries());
     }
-    const updates = pagesOf({ rates: [], released: [], renewed, budgets: this.#reports.due() });
+    const updates = pagesOf({ rates: [], released: [], renewed, budgets: this.accounts.due() });
     for (const [page, update] of updates.entries())
       this.#update({ ...update, isComplete: page === updates.length - 1 });
   }
@@ -279,10 +250,10 @@ export class SharedLimiter {
   }
 
   #takePending(): ReportedUpdate | undefined {
-    if (!this.#pending && this.#reports.pending === 0) return undefined;
+    if (!this.#pending && this.accounts.pending === 0) return undefined;
     const { rates, released } = this.#pending ?? { rates: [], released: [] };
     this.#pending = undefined;
-    return { rates, released, renewed: [], budgets: this.#reports.takePending() };
+    return { rates, released, renewed: [], budgets: this.accounts.takePending() };
   }
 
   #flush(): void {
@@ -292,7 +263,7 @@ export class SharedLimiter {
 
   /** Without an id, the state is only read. */
   async #take(demand: Partial<LimitsDemand>): Promise<LimitsReply | undefined> {
-    if (this.#reports.pending > takeAlong) this.#flush();
+    if (this.accounts.pending > takeAlong) this.#flush();
     const update = this.#takePending();
     const sentAt = this.clock();
     const { limits, replica } = this.#options;
@@ -300,7 +271,7 @@ export class SharedLimiter {
     const taking = limits.take(call, update);
     const reply = await taking.catch((error) => this.#fail(error));
     if (!reply) return undefined;
-    if (update) this.#reports.confirm(update.budgets, sentAt);
+    if (update) this.accounts.confirm(update.budgets, sentAt);
     const budget = call.budgets.map(({ name }) => name).join(", ");
     for (const amount of reply.forgotten) this.#options.onForgotten({ ...amount, budget });
     return reply;
@@ -310,9 +281,9 @@ export class SharedLimiter {
     const sentAt = this.clock();
     const run = async (): Promise<void> => {
       const { isLost } = await this.#options.limits.update(update);
-      this.#reports.confirm(update.budgets, sentAt);
+      this.accounts.confirm(update.budgets, sentAt);
       if (!isLost) return;
-      this.#reports.resendAll();
+      this.accounts.resendAll();
       this.renew();
     };
     this.#sent = run().catch((error) => this.#fail(error));

@@ -1,8 +1,9 @@
-/** Budget counters: the estimated cost is reserved before a request is sent, and settled when the request ends. */
+/** Budgets: the estimated cost is reserved before a request is sent, and settled when the request ends. */
 import { describe, expect, test } from "bun:test";
-import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
+import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import { createBudgets } from "../../server/budgets/budgets.ts";
-import { Spend } from "../../server/ledger/spend.ts";
+import { OwnerBudgets } from "../../server/budgets/owner-budgets.ts";
+import { Accounts } from "../../server/ledger/accounts.ts";
 import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import type { SpendKey } from "../../server/storage/ports/ledger-store.ts";
@@ -15,6 +16,7 @@ import {
   dayMs,
   noon,
   refusal,
+  reserveIn,
   unknownCost,
 } from "./budgets-fixture.ts";
 
@@ -47,7 +49,7 @@ describe("a budget", () => {
     expect(budgets.status(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  test("keeps its counter through a reload, and a new limit applies at once", () => {
+  test("keeps its account through a reload, and a new limit applies at once", () => {
     const ledger: Record<string, number> = {};
     const { budgets } = createTestBudgets(ledger);
     const reserved = budgets.reserve([budgeted({ day: 5 })], certain(1), noon);
@@ -61,10 +63,10 @@ describe("a budget", () => {
   });
 
   test("that is removed and added again includes the spending in between", () => {
-    const { budgets, spend } = createTestBudgets();
+    const { budgets, accounts } = createTestBudgets();
     budgets.reserve([budgeted({ day: 5 })], certain(1), noon).settle(1);
     // Without a budget, nothing is reserved.
-    spend.end(ledgerRow(noon, { keyId: "ci", cost: 3.5 }));
+    accounts.end(ledgerRow(noon, { keyId: "ci", cost: 3.5 }));
     expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], certain(1), noon)).kind).toBe(
       "over_budget",
     );
@@ -187,7 +189,7 @@ describe("a request of unknown price", () => {
   });
 });
 
-describe("the budget counters", () => {
+describe("the accounts of budgets", () => {
   test("read the spending once per period", () => {
     const { budgets, read } = createTestBudgets({ "key ci 2026-11-15": 1 });
     const key = budgeted({ day: 5, total: 50 });
@@ -197,37 +199,40 @@ describe("the budget counters", () => {
     expect(budgets.status(key, noon)[0]?.spent).toBeCloseTo(1.1, 12);
   });
 
-  test("are bounded: idle counters are evicted and read again, counters with reservations are kept", () => {
+  test("are bounded: idle accounts are evicted and read again, accounts with reservations are kept", () => {
     const ledger = new Map<string, number>();
     let read = 0;
     const stored = (key: SpendKey): number => ledger.get(`${key.id} ${key.period}`) ?? 0;
-    const spend = new Spend({
+    const accounts = new Accounts({
       readSpent: (key) => {
         read++;
         return stored(key);
       },
       clock: () => 0,
+      max: 8,
     });
-    const counters = new BudgetCounters({ spend, maxCounters: 8 });
-    const budgets = createBudgets({ counters, emit: () => undefined });
+    const owners = new OwnerBudgets({ accounts });
+    const all = createBudgets({ owners, emit: () => undefined });
+    const reserve = (key: BudgetedOwner, dollars: number) =>
+      reserveIn(all, [key], certain(dollars), noon);
     const busy = budgeted({ total: 1 }, "key", "busy");
-    const reserved = budgets.reserve([busy], certain(0.75), noon);
+    const reserved = reserve(busy, 0.75);
     for (let reservation = 0; reservation < 200; reservation++) {
       const id = `key ${reservation % 50}`;
       const key = budgeted({ day: 1, total: 100 }, "key", id);
-      budgets.reserve([key], certain(0.25), noon).release();
+      reserve(key, 0.25).release();
       const row = ledgerRow(noon, { keyId: id, cost: 0.25 });
-      spend.end(row);
+      accounts.end(row);
       for (const each of spendKeysOf(row))
         ledger.set(`${id} ${each.period}`, stored(each) + toNanos(0.25));
       const sums = spendKeysOf(row).map((each) => ({ ...each, nanos: stored(each) }));
-      spend.store([row], sums);
+      accounts.store([row], sums);
     }
     expect(read).toBeGreaterThan(200);
     const first = budgeted({ day: 1 }, "key", "key 0");
-    expect(refusal(() => budgets.reserve([first], certain(0.25), noon)).kind).toBe("over_budget");
-    expect(refusal(() => budgets.reserve([busy], certain(0.5), noon)).kind).toBe("over_budget");
+    expect(refusal(() => reserve(first, 0.25)).kind).toBe("over_budget");
+    expect(refusal(() => reserve(busy, 0.5)).kind).toBe("over_budget");
     reserved.release();
-    budgets.reserve([busy], certain(0.5), noon).release();
+    reserve(busy, 0.5).release();
   });
 });

@@ -6,9 +6,14 @@ import {
   endUsersAndTagsText,
   isEndUserOrTag,
 } from "../../contract/limits-and-budgets.ts";
-import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
-import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
-import { Spend } from "../../server/ledger/spend.ts";
+import {
+  type Budgets,
+  createBudgets,
+  type Estimate,
+  type ThresholdEvent,
+} from "../../server/budgets/budgets.ts";
+import { OwnerBudgets } from "../../server/budgets/owner-budgets.ts";
+import { Accounts } from "../../server/ledger/accounts.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toNanos } from "../../server/lib/nano-dollars.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
@@ -29,17 +34,33 @@ export const certain = (dollars: number): Estimate => ({ dollars, isCertain: tru
 export const unknownCost: Estimate = { dollars: undefined, isCertain: false };
 
 /** What owners have spent: before, by scope, id and period, such as `key ci total`; and in rows that are not stored. */
-export const createTestSpend = (
+export const createTestAccounts = (
   before: Readonly<Record<string, number>> = {},
   read: string[] = [],
-): Spend =>
-  new Spend({
+): Accounts =>
+  new Accounts({
     readSpent: ({ scope, id, period }) => {
       read.push(`${scope} ${id} ${period}`);
       return toNanos(before[`${scope} ${id} ${period}`] ?? 0);
     },
     clock: () => 0,
   });
+
+/** Reserves the cost of a request without shared budgets. Throws if a budget is too small. */
+export function reserveIn(
+  budgets: Pick<Budgets, "request">,
+  charged: readonly BudgetedOwner[],
+  estimate: Estimate,
+  at: number,
+): Reservation {
+  let reserved: Reservation | undefined;
+  const onReserved = (reservation: Reservation): void => {
+    reserved = reservation;
+  };
+  budgets.request(charged, estimate, at, onReserved).reserveHere();
+  if (!reserved) throw new Error("nothing was reserved");
+  return reserved;
+}
 
 /** A reservation, and the ledger row of its request. */
 export interface TestReservation extends Reservation {
@@ -66,19 +87,19 @@ export function rowOf(
 }
 
 /** The ledger's database has the row. */
-function store(spend: Spend, row: LedgerRow): void {
-  const before = new Map([...spend.owners].map((owner) => [spendKey(owner), owner.spent]));
+function store(accounts: Accounts, row: LedgerRow): void {
+  const before = new Map([...accounts].map(({ name, spent }) => [name, spent]));
   const sums = spendKeysOf(row).map((key) => ({
     ...key,
     nanos: (before.get(spendKey(key)) ?? 0) + nanosOf(row),
   }));
-  spend.store([row], sums);
+  accounts.store([row], sums);
 }
 
 /** The reservation of a request that ends with a row, as the pipeline does it. */
 export function withRow(
   reservation: Reservation,
-  spend: Spend,
+  accounts: Accounts,
   charged: readonly BudgetedOwner[],
   at: number,
   onEnded: (row: LedgerRow) => void = () => undefined,
@@ -96,7 +117,7 @@ export function withRow(
     settle: (cost) => {
       if (!end()) return;
       const row = rowOf(charged, at, { cost: cost ?? reservation.estimate ?? 0 });
-      spend.end(row);
+      accounts.end(row);
       onEnded(row);
     },
   };
@@ -110,15 +131,17 @@ export function createTestBudgets(
 ) {
   const events: ThresholdEvent[] = [];
   const read: string[] = [];
-  const spend = createTestSpend(before, read);
-  const counters = new BudgetCounters({ spend, isAfterKill });
-  const all = createBudgets({ counters, emit: (event) => events.push(event) });
+  const accounts = createTestAccounts(before, read);
+  const owners = new OwnerBudgets({ accounts, isAfterKill });
+  const all = createBudgets({ owners, emit: (event) => events.push(event) });
   const budgets = {
     ...all,
     reserve: (charged: readonly BudgetedOwner[], estimate: Estimate, at: number) =>
-      withRow(all.reserve(charged, estimate, at), spend, charged, at, (row) => store(spend, row)),
+      withRow(reserveIn(all, charged, estimate, at), accounts, charged, at, (row) =>
+        store(accounts, row),
+      ),
   };
-  return { budgets, events, read, spend, store: (row: LedgerRow) => store(spend, row) };
+  return { budgets, events, read, accounts, store: (row: LedgerRow) => store(accounts, row) };
 }
 
 /** The error of a reservation that must be refused. */

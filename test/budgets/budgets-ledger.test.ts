@@ -97,27 +97,27 @@ test("a transaction that fails adds nothing to the sums", () => {
 describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
-    import { BudgetCounters } from "${import.meta.dir}/../../server/budgets/budget-counters.ts";
-    import { Spend } from "${import.meta.dir}/../../server/ledger/spend.ts";
+    import { OwnerBudgets } from "${import.meta.dir}/../../server/budgets/owner-budgets.ts";
+    import { Accounts } from "${import.meta.dir}/../../server/ledger/accounts.ts";
     import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
     import { SqliteLedgerStore } from "${import.meta.dir}/../../server/storage/sqlite/ledger-store.ts";
     import { OutboxFile } from "${import.meta.dir}/../../server/storage/files/outbox.ts";
-    import { budgeted, noon } from "${import.meta.dir}/budgets-fixture.ts";
+    import { budgeted, noon, reserveIn } from "${import.meta.dir}/budgets-fixture.ts";
     import { ledgerRow } from "${import.meta.dir}/../ledger/ledger-fixture.ts";
     const folder = ${JSON.stringify(folder)};
     const store = new SqliteLedgerStore({ folder, maxBytes: 0 });
     const outbox = new OutboxFile({ folder, id: "a", onError: console.error });
-    const spend = new Spend({ readSpent: (key) => store.readSpent(key), clock: () => 0 });
+    const accounts = new Accounts({ readSpent: (key) => store.readSpent(key), clock: () => 0 });
     const ledger = new Ledger({
-      store: { append: async (rows) => spend.store(rows, await store.append(rows)) },
-      onEnded: (row) => spend.end(row),
+      store,
+      onEnded: (row) => accounts.end(row),
+      onStored: (rows, sums) => accounts.store(rows, sums),
       outbox, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7,
     });
-    const counters = new BudgetCounters({ spend });
-    const budgets = createBudgets({ counters, emit: () => undefined });
+    const budgets = createBudgets({ owners: new OwnerBudgets({ accounts }), emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
     for (let request = 1; ; request++) {
-      budgets.reserve([key], { dollars: 0.5, isCertain: true }, noon).release();
+      reserveIn(budgets, [key], { dollars: 0.5, isCertain: true }, noon).release();
       await ledger.settle({ ...ledgerRow(noon, { cost: 0.25, project: "web" }), requestId: process.pid + "-" + request });
       process.stdout.write(request + "\\n");
       if (request % 10 === 0) await Bun.sleep(0);

@@ -32,7 +32,7 @@ const key = budgeted({ day: 10 });
 const tag = budgeted({ day: 1 }, "tag", "shop\tteam:art");
 
 function setUp(targets: readonly Target[] = [priced]) {
-  const { budgets, spend } = createTestBudgets();
+  const { budgets, accounts } = createTestBudgets();
   const inFlight = { begin: () => undefined };
   const { reserve } = createRequestCharging({
     budgets,
@@ -63,7 +63,7 @@ function setUp(targets: readonly Target[] = [priced]) {
     end: (record: RequestRecord): void => {
       record.reservation?.release();
       const { cost, estimatedCost } = record.ledgerRow(record.caller as Caller);
-      spend.end(rowOf(record.caller?.budgets ?? [], noon, { cost, estimatedCost }));
+      accounts.end(rowOf(record.caller?.budgets ?? [], noon, { cost, estimatedCost }));
     },
   };
   return { charging, begin, state };

@@ -103,11 +103,11 @@ test("thresholds are emitted again for a smaller limit, and for a larger one whe
 });
 
 test("a threshold that is reached together with other replicas is emitted, and one that was stored before is not", () => {
-  const { budgets, events, spend: spent } = createTestBudgets({ "key ci total": 4 });
+  const { budgets, events, accounts } = createTestBudgets({ "key ci total": 4 });
   const key = budgeted({ total: 10 });
   spend(budgets, key, 0.5);
   const stored = { scope: "key", id: "ci", period: "total" } as const;
-  spent.raise([{ ...stored, nanos: 5_000_000_000 }]);
+  accounts.raise([{ ...stored, nanos: 5_000_000_000 }]);
   expect(events.map(({ data }) => data.percent)).toEqual([50]);
   const later = createTestBudgets({ "key ci total": 6 });
   spend(later.budgets, key, 0.5);
@@ -115,7 +115,7 @@ test("a threshold that is reached together with other replicas is emitted, and o
   // Rows that a killed process has left are stored later: it did not report them.
   const restarted = createTestBudgets({ "key ci total": 4 });
   const left = ledgerRow(noon, { keyId: "ci", cost: 2 });
-  restarted.spend.end(left);
+  restarted.accounts.end(left);
   spend(restarted.budgets, key, 0.5);
   expect(restarted.events).toEqual([]);
   restarted.store(left);
@@ -123,17 +123,17 @@ test("a threshold that is reached together with other replicas is emitted, and o
 });
 
 test("a threshold is not emitted early while a row counts twice", () => {
-  const { budgets, events, spend: spent } = createTestBudgets();
+  const { budgets, events, accounts } = createTestBudgets();
   const key = budgeted({ total: 10 });
   spend(budgets, key, 0.5);
   const row = ledgerRow(noon, { keyId: "ci", cost: 3 });
-  spent.end(row);
+  accounts.end(row);
   // Another replica has read the row in the database, and this one does not know yet that it is stored.
   const sums = [{ scope: "key", id: "ci", period: "total", nanos: 3_500_000_000 }] as const;
-  spent.raise(sums);
+  accounts.raise(sums);
   expect(budgets.status(key, noon)[0]?.spent).toBeGreaterThan(5);
   expect(events).toEqual([]);
-  spent.store([row], sums);
+  accounts.store([row], sums);
   expect(budgets.status(key, noon)[0]?.spent).toBe(3.5);
   expect(events).toEqual([]);
 });

@@ -240,8 +240,7 @@ class Program {
           expectSame(`${key} spent at ${number}`, Math.round(spent * 1e9), charged.get(key) ?? 0);
         }
       }
-      for (const { ended } of process.spend.owners)
-        if (ended !== 0) problems.push(`ended ${ended}`);
+      for (const { ended } of process.accounts) if (ended !== 0) problems.push(`ended ${ended}`);
     }
   }
 }

@@ -4,15 +4,16 @@
  */
 import { expect } from "bun:test";
 import type { BudgetedOwner, BudgetOwner } from "../../contract/limits-and-budgets.ts";
-import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
-import { Spend } from "../../server/ledger/spend.ts";
+import { OwnerBudgets } from "../../server/budgets/owner-budgets.ts";
+import { Accounts } from "../../server/ledger/accounts.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { recordedDollars, toDollars, toNanos } from "../../server/lib/nano-dollars.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import type { SpendKey } from "../../server/storage/ports/ledger-store.ts";
 import { spendKeysOf } from "../../server/storage/sql/spend-tally.ts";
+import { reserveIn } from "../budgets/budgets-fixture.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 /** Stores ledger rows, and sums their spending. */
@@ -75,12 +76,12 @@ export class BudgetSimulation {
   /** The sums of the rows, computed independently of the gateway. */
   readonly #spent = new Map<string, number>();
   #budgets: Budgets;
-  #spend!: Spend;
-  readonly #maxCounters: number;
+  #accounts!: Accounts;
+  readonly #maxAccounts: number;
 
-  constructor(ledger: TestLedger, maxCounters: number) {
+  constructor(ledger: TestLedger, maxAccounts: number) {
     this.ledger = ledger;
-    this.#maxCounters = maxCounters;
+    this.#maxAccounts = maxAccounts;
     this.#budgets = this.#start();
   }
 
@@ -110,7 +111,7 @@ export class BudgetSimulation {
     const verdict = unpriced ? "price_unknown" : judge(before, estimate);
     let outcome = "in";
     try {
-      const reservation = this.#budgets.reserve(charged, estimate, at);
+      const reservation = reserveIn(this.#budgets, charged, estimate, at);
       const held = new Map<string, Held>();
       for (const [line, { name, reserved, ...was }] of this.#lines(charged, at).entries()) {
         const reservedNow = reservationOf(estimate, reserved - (before[line]?.reserved ?? 0));
@@ -204,10 +205,10 @@ export class BudgetSimulation {
       cost: recordedDollars(given.cost ?? undefined),
       estimatedCost: recordedDollars(given.estimatedCost ?? undefined),
     };
-    this.#spend.end(row);
+    this.#accounts.end(row);
     this.ledger.write(row);
     const sums = spendKeysOf(row).map((key) => ({ ...key, nanos: this.#stored(key) }));
-    this.#spend.store([row], sums);
+    this.#accounts.store([row], sums);
     const dollars = dollarsOf(row);
     for (const period of ["day", "month", "total"] as const) {
       for (const who of [`key ${row.keyId}`, `project ${row.project}`]) {
@@ -223,9 +224,13 @@ export class BudgetSimulation {
   }
 
   #start(): Budgets {
-    this.#spend = new Spend({ readSpent: (key) => this.#stored(key), clock: () => 0 });
+    this.#accounts = new Accounts({
+      readSpent: (key) => this.#stored(key),
+      clock: () => 0,
+      max: this.#maxAccounts,
+    });
     return createBudgets({
-      counters: new BudgetCounters({ spend: this.#spend, maxCounters: this.#maxCounters }),
+      owners: new OwnerBudgets({ accounts: this.#accounts }),
       emit: ({ deduplicationKey, data }) => {
         expect(data.spent).toBeGreaterThan(0);
         this.emitted.push(deduplicationKey);

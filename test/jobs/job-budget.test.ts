@@ -140,7 +140,7 @@ testWithRedis(
       const budget = budgetOf(budgets, rows);
       const request = async (dollars: number): Promise<boolean> => {
         const { promise, resolve } = Promise.withResolvers<{ release(): void }>();
-        const demand = budgets.demand([key], certain(dollars), noon, resolve);
+        const demand = budgets.request([key], certain(dollars), noon, resolve);
         const scopes = { scopes: [], demand: noDemand };
         const grant = await replica.limiter
           .take({ ...scopes, budgets: demand })
@@ -180,7 +180,7 @@ testWithRedis(
     const served: boolean[] = [];
     for (const [at, { limiter }] of [...replicas, ...replicas].entries()) {
       const { budgets } = replicaBudgets({ limiter });
-      const demand = budgets.demand([rich, tag], certain(0.4), noon, () => undefined);
+      const demand = budgets.request([rich, tag], certain(0.4), noon, () => undefined);
       const scopes = { scopes: [], demand: noDemand };
       const taking = limiter.take({ ...scopes, budgets: demand });
       served[at] = (await taking.catch(() => undefined)) !== undefined;

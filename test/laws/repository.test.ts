@@ -29,7 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   attribution: ["lib", "upstream", "config", "request"],
   observe: ["lib", "upstream", "request"],
   auth: ["lib", "storage", "config", "request"],
-  limits: ["lib", "storage", "upstream", "config", "request"],
+  limits: ["lib", "storage", "upstream", "config", "ledger", "request"],
   routing: ["lib", "upstream", "config", "request", "limits"],
   embeddings: ["lib", "storage", "upstream", "config", "request", "limits"],
   images: [

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Accounts } from "../../server/ledger/accounts.ts";
 import { Ledger } from "../../server/ledger/ledger.ts";
-import { Spend } from "../../server/ledger/spend.ts";
 import { OutboxFile, rowsRecord } from "../../server/storage/files/outbox.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
@@ -79,7 +79,7 @@ test("the outbox of an earlier process is recovered in several turns, and later 
 test("a cost counts once if the ledger's file was away after a write, and is there again", async () => {
   using folder = temporaryFolder();
   const store = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
-  const spend = new Spend({ readSpent: (key) => store.readSpent(key), clock: () => 0 });
+  const accounts = new Accounts({ readSpent: (key) => store.readSpent(key), clock: () => 0 });
   const outbox = openOutbox(folder.path);
   let writes = 0;
   const ledger = new Ledger({
@@ -90,8 +90,8 @@ test("a cost counts once if the ledger's file was away after a write, and is the
       },
     },
     outbox,
-    onEnded: (row) => spend.end(row),
-    onStored: (group, sums) => spend.store(group, sums),
+    onEnded: (row) => accounts.end(row),
+    onStored: (group, sums) => accounts.store(group, sums),
     verify: () => {
       if (writes === 1 && outbox.rows.length > 0) {
         writes++;
@@ -103,12 +103,11 @@ test("a cost counts once if the ledger's file was away after a write, and is the
     groupMs: 1,
     retryMs: 1,
   });
-  const owner = spend.of({ scope: "key", id: "file:ci", period: "total" });
-  owner.watcher = { endedRequest: () => undefined, changed: () => undefined };
+  const account = accounts.of({ scope: "key", id: "file:ci", period: "total" });
   await ledger.settle(ledgerRow(0, { cost: 0.5 }));
   await until(() => ledger.pendingCount === 0 && ledger.writable);
   expect(writes).toBe(3);
-  expect([owner.spent, owner.ended, owner.total]).toEqual([5e8, 0, 5e8]);
+  expect([account.spent, account.ended, account.used]).toEqual([5e8, 0, 5e8]);
   await ledger.close();
   outbox.close();
   await store.close();

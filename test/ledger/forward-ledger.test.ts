@@ -190,7 +190,7 @@ function openTestForwarding(folder: string, database: TestDatabase) {
     clock: () => performance.now(),
   });
   const totals = (owner: BudgetOwner, ...periods: string[]) =>
-    periods.map((period) => toDollars(forwarding.spend.of({ ...owner, period }).total));
+    periods.map((period) => toDollars(forwarding.accounts.of({ ...owner, period }).used));
   return { backlog, forwarding, totals, logged };
 }
 
@@ -230,7 +230,7 @@ test("during an outage, budgets read what waits to be forwarded without a query,
   await earlier.close();
   const { backlog, forwarding, totals } = openTestForwarding(folder.path, database);
   const row = ledgerRow(at, { cost: 2, estimatedCost: 4 });
-  forwarding.spend.end(row);
+  forwarding.accounts.end(row);
   await backlog.append([row, row]);
   using queries = spyOn(Database.prototype, "query");
   using statements = spyOn(Database.prototype, "prepare");
@@ -249,14 +249,14 @@ test("what is spent stays the same while rows are forwarded, also twice", async 
   const database = new TestDatabase();
   const { backlog, forwarding, totals } = openTestForwarding(folder.path, database);
   const rows = Array.from({ length: 3000 }, () => ledgerRow(at, { cost: 0.001 }));
-  for (const row of rows) forwarding.spend.end(row);
+  for (const row of rows) forwarding.accounts.end(row);
   await backlog.append(rows);
   // The acknowledgment of these was lost.
   await database.append(rows.slice(0, 500));
   expect(totals(ci, "total")).toEqual([3.5]);
   await until(() => backlog.size === 0);
   expect(totals(ci, "total", "2026-11")).toEqual([3, 3]);
-  expect(forwarding.spend.of({ ...ci, period: "total" }).ended).toBe(0);
+  expect(forwarding.accounts.of({ ...ci, period: "total" }).ended).toBe(0);
   await forwarding.close();
   await backlog.close();
 });
@@ -267,7 +267,7 @@ test("a row that the database refuses is in a file, the log names it, and it cou
   const { backlog, forwarding, totals, logged } = openTestForwarding(folder.path, database);
   const [row, refused] = [ledgerRow(at, { cost: 1 }), ledgerRow(at, { cost: 2 })];
   database.refused = refused.requestId;
-  for (const each of [row, refused]) forwarding.spend.end(each);
+  for (const each of [row, refused]) forwarding.accounts.end(each);
   await backlog.append([row, refused]);
   await until(() => backlog.size === 0);
   const path = join(folder.path, "ledger-rejected.jsonl");
@@ -285,7 +285,7 @@ test("a process that starts while the database is away goes on with the sums tha
   const database = new TestDatabase();
   const first = openTestForwarding(folder.path, database);
   const row = ledgerRow(at, { cost: 2 });
-  first.forwarding.spend.end(row);
+  first.forwarding.accounts.end(row);
   await first.backlog.append([row]);
   await until(() => first.backlog.size === 0);
   await first.forwarding.close();
@@ -293,7 +293,7 @@ test("a process that starts while the database is away goes on with the sums tha
   database.isUp = false;
   database.isRead = false;
   const next = openTestForwarding(folder.path, database);
-  next.forwarding.spend.end(ledgerRow(at, { cost: 1 }));
+  next.forwarding.accounts.end(ledgerRow(at, { cost: 1 }));
   expect(next.totals(ci, "total", "2026-11-15")).toEqual([3, 3]);
   await next.forwarding.close();
   await next.backlog.close();

@@ -8,8 +8,8 @@ import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
 import { leaseMs } from "../../server/storage/redis/limits-scripts.ts";
-import { budgetCounterLaws } from "../budgets/budget-counters.laws.ts";
-import { budgeted, certain, noon, withRow } from "../budgets/budgets-fixture.ts";
+import { accountLaws } from "../budgets/account.laws.ts";
+import { budgeted, certain, noon, reserveIn, withRow } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { randomFrom } from "../fuzz/routing-simulation.ts";
 import type { TestGateway } from "../harness.ts";
@@ -102,18 +102,18 @@ type TestBudgets = ReturnType<typeof openBudgets>;
 /** The budget of a dollar a day at one replica. */
 function openBudgets(replica: TestReplica, spentBefore: () => number = () => 0) {
   const { limiter } = replica;
-  const { budgets, spend } = replicaBudgets(replica, spentBefore);
+  const { budgets, accounts } = replicaBudgets(replica, spentBefore);
   const ending = (reservation: Reservation) => {
-    const { settle } = withRow(reservation, spend, [dollarADay], noon);
+    const { settle } = withRow(reservation, accounts, [dollarADay], noon);
     return (cost: number): void => settle(cost);
   };
   return {
     budgets,
-    spend,
+    accounts,
     /** Returns the end of a request. Undefined if the shared budget is too small. */
     reserve: async (dollars: number) => {
       const { promise, resolve, reject } = Promise.withResolvers<Reservation>();
-      const demand = budgets.demand([dollarADay], certain(dollars), noon, resolve);
+      const demand = budgets.request([dollarADay], certain(dollars), noon, resolve);
       limiter.take({ ...nothing, budgets: demand }).catch(reject);
       return promise.then(ending, (error: GatewayError) => {
         expect(error.kind).toBe("over_budget");
@@ -121,7 +121,8 @@ function openBudgets(replica: TestReplica, spentBefore: () => number = () => 0) 
       });
     },
     /** While Redis is unreachable. */
-    reserveHere: (dollars: number) => ending(budgets.reserve([dollarADay], certain(dollars), noon)),
+    reserveHere: (dollars: number) =>
+      ending(reserveIn(budgets, [dollarADay], certain(dollars), noon)),
   };
 }
 
@@ -134,7 +135,7 @@ rateLimitCounterLaws(
   testWithRedis,
 );
 
-budgetCounterLaws("shared", () => oneReplica(() => 0).limiter, testWithRedis);
+accountLaws("shared", () => oneReplica(() => 0).limiter, testWithRedis);
 
 testWithRedis("three replicas together admit exactly the limit", async () => {
   const now = 0;

@@ -171,9 +171,9 @@ testWithRedis("a budget for fewer requests than replicas is spent on any replica
       ...replicaBudgets({ limiter }),
     }));
     let spent = 0;
-    for (const { limiter, budgets: own, spend } of [...replicas, ...replicas]) {
-      const budgets = own.demand([key], { dollars: 1, isCertain: true }, noon, (reservation) => {
-        withRow(reservation, spend, [key], noon).settle(1);
+    for (const { limiter, budgets: own, accounts } of [...replicas, ...replicas]) {
+      const budgets = own.request([key], { dollars: 1, isCertain: true }, noon, (reservation) => {
+        withRow(reservation, accounts, [key], noon).settle(1);
         spent++;
       });
       const taking = limiter.take({ scopes: [], demand: noDemand, budgets });

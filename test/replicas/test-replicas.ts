@@ -1,8 +1,8 @@
 /** Replicas in one process that share limits and budgets in one Redis. */
 import { randomUUID } from "node:crypto";
-import { BudgetCounters } from "../../server/budgets/budget-counters.ts";
 import { createBudgets } from "../../server/budgets/budgets.ts";
-import { Spend } from "../../server/ledger/spend.ts";
+import { OwnerBudgets } from "../../server/budgets/owner-budgets.ts";
+import { Accounts } from "../../server/ledger/accounts.ts";
 import { toNanos } from "../../server/lib/nano-dollars.ts";
 import { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import { type RedisConnection, RedisUnavailableError } from "../../server/storage/redis/client.ts";
@@ -95,7 +95,8 @@ export function replicaBudgets(
   { limiter }: Pick<TestReplica, "limiter">,
   spentBefore: () => number = () => 0,
 ) {
-  const spend = new Spend({ readSpent: () => toNanos(spentBefore()), clock: () => 0 });
-  const counters = new BudgetCounters({ spend, limiter });
-  return { spend, counters, budgets: createBudgets({ counters, emit: () => undefined }) };
+  const accounts = new Accounts({ readSpent: () => toNanos(spentBefore()), clock: () => 0 });
+  accounts.share(limiter.accounts);
+  const owners = new OwnerBudgets({ accounts });
+  return { accounts, budgets: createBudgets({ owners, shared: limiter, emit: () => undefined }) };
 }

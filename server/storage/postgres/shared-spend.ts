@@ -103,8 +103,10 @@ export class SharedSpend {
   }
 
   /** Returns the sums of these owners. Rejects while the database is unreachable. */
-  async readNamed(keys: readonly SpendKey[]): Promise<readonly SpentSum[]> {
-    if (keys.length === 0) return [];
+  async readNamed(owners: readonly SpendKey[]): Promise<readonly SpentSum[]> {
+    if (owners.length === 0) return [];
+    // Without their other values: they are accounts.
+    const keys = owners.map(({ scope, id, period }) => ({ scope, id, period }));
     const { rows } = await this.#db.query<SumRow>(namedSums, [jsonParameter(keys)]);
     const stored = new Map(rows.map((row) => [spendKey(row), Number(row.nanos)]));
     return keys.map((key) => ({

@@ -4,11 +4,11 @@
  * executed twice, and a process may be killed at any time. The same seed does the same again.
  */
 import type { BudgetedOwner } from "../../../contract/limits-and-budgets.ts";
-import { BudgetCounters } from "../../../server/budgets/budget-counters.ts";
 import { createBudgets } from "../../../server/budgets/budgets.ts";
 import { createRequestCharging } from "../../../server/budgets/charge-request.ts";
+import { OwnerBudgets } from "../../../server/budgets/owner-budgets.ts";
+import { Accounts } from "../../../server/ledger/accounts.ts";
 import { openForwarding } from "../../../server/ledger/open-forwarding.ts";
-import { Spend } from "../../../server/ledger/spend.ts";
 import { toDollars } from "../../../server/lib/nano-dollars.ts";
 import type { repeat } from "../../../server/lib/timers.ts";
 import { SharedLimiter } from "../../../server/limits/shared-limiter.ts";
@@ -167,9 +167,8 @@ export class Process {
   readonly died = Promise.withResolvers<undefined>();
   /** Undefined if there is no Redis. */
   readonly limiter: SharedLimiter | undefined;
-  readonly spend: Spend;
+  readonly accounts: Accounts;
   readonly budgets: ReturnType<typeof createBudgets>;
-  readonly counters: BudgetCounters;
   readonly #simulation: Simulation;
   readonly #charging: ReturnType<typeof createRequestCharging>;
   #number = 0;
@@ -185,11 +184,15 @@ export class Process {
     // The outbox of the process before.
     for (const row of folder.inFlight.values()) folder.rows.push(row);
     folder.inFlight.clear();
-    this.spend = simulation.topology === "sqlite" ? this.#openOwn() : this.#openShared();
+    this.accounts = simulation.topology === "sqlite" ? this.#openOwn() : this.#openShared();
     this.limiter = simulation.hasRedis ? this.#openLimiter() : undefined;
-    const { limiter, spend } = this;
-    this.counters = new BudgetCounters({ spend, limiter });
-    this.budgets = createBudgets({ counters: this.counters, emit: () => undefined });
+    const { limiter, accounts } = this;
+    if (limiter) accounts.share(limiter.accounts);
+    this.budgets = createBudgets({
+      owners: new OwnerBudgets({ accounts }),
+      shared: limiter,
+      emit: () => undefined,
+    });
     this.#charging = createRequestCharging({
       budgets: this.budgets,
       planImageQuery: () => undefined,
@@ -209,10 +212,7 @@ export class Process {
       }));
       this.budgets.setJobEntries(owned, simulation.now());
     });
-    if (limiter) {
-      this.counters.report(spend.owners);
-      this.#every(1000, async () => limiter.renew());
-    }
+    if (limiter) this.#every(1000, async () => limiter.renew());
   }
 
   #rowOf(
@@ -236,28 +236,28 @@ export class Process {
     );
   }
 
-  #openOwn(): Spend {
+  #openOwn(): Accounts {
     const { folder } = this;
     const { time, ledger } = this.#simulation;
-    const spend = new Spend({ readSpent: ledger.read, clock: time.now });
-    for (const row of folder.rows) spend.end(row);
+    const accounts = new Accounts({ readSpent: ledger.read, clock: time.now });
+    for (const row of folder.rows) accounts.end(row);
     this.#every(50, async () => {
       const rows = folder.rows.slice(0, 500);
       if (rows.length === 0 || ledger.isAway) return;
-      spend.store(rows, ledger.append(rows));
+      accounts.store(rows, ledger.append(rows));
       folder.rows.splice(0, rows.length);
     });
-    return spend;
+    return accounts;
   }
 
-  #openShared(): Spend {
+  #openShared(): Accounts {
     const simulation = this.#simulation;
     const { ledger } = simulation;
     const { folder } = this;
     const isAway = (): boolean => ledger.isAway || this.isDead;
     const known = new Map<string, number>();
     let isRead = false;
-    const { spend } = openForwarding({
+    const { accounts } = openForwarding({
       folder: "",
       backlog: {
         earlier: [...folder.rows],
@@ -303,7 +303,7 @@ export class Process {
       clock: simulation.time.now,
       repeat: simulation.repeat,
     });
-    return spend;
+    return accounts;
   }
 
   /** What a killed process waits for never comes. */
@@ -401,6 +401,6 @@ export class Process {
     const row = record.ledgerRow(caller);
     this.folder.rows.push(row);
     this.folder.inFlight.delete(row.requestId);
-    this.spend.end(row);
+    this.accounts.end(row);
   }
 }

@@ -1,0 +1,147 @@
+/** The budgets of owners, with their accounts. */
+import { type Period, periodNames, periods } from "../../contract/budget-periods.ts";
+import {
+  type BudgetedOwner,
+  type BudgetOwner,
+  firstKeyId,
+  isEndUserOrTag,
+} from "../../contract/limits-and-budgets.ts";
+import type { Account } from "../ledger/account.ts";
+import type { Accounts } from "../ledger/accounts.ts";
+import { toNanos } from "../lib/nano-dollars.ts";
+import type { OpenEntry } from "../storage/redis/shared-limits.ts";
+import { ReportedThresholds, type Threshold } from "./reported-thresholds.ts";
+
+interface OwnerBudgetsOptions {
+  readonly accounts: Pick<Accounts, "of" | "evictIdle">;
+  /** Reads the sums of end users and tags. If absent, they are known. */
+  readonly loadEndUsersAndTags?: ((accounts: readonly Account[]) => Promise<void>) | undefined;
+  /**
+   * The process before was killed: it may have lost the events of thresholds that it had reached. They are emitted
+   * again, and those that are known are no new events.
+   */
+  readonly isAfterKill?: boolean;
+}
+
+/** A budget as last configured, in one period. */
+export class BudgetInPeriod {
+  readonly account: Account;
+  readonly period: Period;
+  budgeted!: BudgetedOwner;
+  /** Nano-dollars. */
+  limit = 0;
+  readonly #onSpent: (budget: BudgetInPeriod) => void;
+  readonly #thresholds = new ReportedThresholds();
+
+  constructor(account: Account, period: Period, onSpent: (budget: BudgetInPeriod) => void) {
+    this.account = account;
+    this.period = period;
+    this.#onSpent = onSpent;
+  }
+
+  spentChanged(): void {
+    this.#onSpent(this);
+  }
+
+  /** `isReported`: thresholds that the stored rows have reached before are reported. */
+  configure(budgeted: BudgetedOwner, dollars: number, isReported: boolean): void {
+    this.budgeted = budgeted;
+    this.limit = toNanos(dollars);
+    const { spent } = this.account;
+    this.#thresholds.watch(isReported ? spent : 0, spent, this.limit);
+  }
+
+  /**
+   * Of what is spent alone: another replica may read stored rows before the replica that stored them takes them out of
+   * ended, and for this moment they count twice.
+   */
+  newThresholds(isRefused: boolean): readonly Threshold[] {
+    return this.#thresholds.new(this.account.spent, this.limit, isRefused);
+  }
+}
+
+/** What a job reserves in an account. */
+export interface JobReservation {
+  readonly account: Account;
+  readonly entry: OpenEntry;
+}
+
+export class OwnerBudgets {
+  readonly #options: OwnerBudgetsOptions;
+  /** Called when the spent amount may have changed. */
+  onSpent: (budget: BudgetInPeriod) => void = () => undefined;
+  #jobs: readonly JobReservation[] = [];
+
+  constructor(options: OwnerBudgetsOptions) {
+    this.#options = options;
+  }
+
+  /** The budgets of these owners at this time. Throws if the ledger cannot be read. */
+  of(charged: readonly BudgetedOwner[], at: number): BudgetInPeriod[] {
+    return this.#map(charged, at, (account, budgeted, period, dollars) => {
+      const budget =
+        (account.watcher as BudgetInPeriod | undefined) ?? this.#watch(account, period);
+      if (budget.budgeted !== budgeted)
+        budget.configure(budgeted, dollars, this.#options.isAfterKill !== true);
+      return budget;
+    });
+  }
+
+  /** Must not be called between `of` and the reservation. */
+  evictIdle(): void {
+    this.#options.accounts.evictIdle();
+  }
+
+  /** Reads the sums of end users and tags that are not known. Undefined if all are. */
+  load(charged: readonly BudgetedOwner[], at: number): Promise<void> | undefined {
+    const { loadEndUsersAndTags } = this.#options;
+    if (!loadEndUsersAndTags) return undefined;
+    const accounts = this.#map(charged.filter(isEndUserOrTag), at, (account) => account);
+    const unknown = accounts.filter(({ isRead }) => !isRead);
+    return unknown.length === 0 ? undefined : loadEndUsersAndTags(unknown);
+  }
+
+  /** Replaces the reservations of all jobs. */
+  setJobs(jobs: readonly JobReservation[]): void {
+    const present = new Set(jobs.map(nameOf));
+    for (const { account, entry } of jobs)
+      if (isNew(entry, account.entries.get(entry.id))) account.open(entry);
+    for (const job of this.#jobs) if (!present.has(nameOf(job))) job.account.close(job.entry.id);
+    this.#jobs = jobs;
+  }
+
+  #watch(account: Account, period: Period): BudgetInPeriod {
+    const budget = new BudgetInPeriod(account, period, (changed) => this.onSpent(changed));
+    account.watcher = budget;
+    return budget;
+  }
+
+  #map<T>(
+    charged: readonly BudgetedOwner[],
+    at: number,
+    map: (account: Account, budgeted: BudgetedOwner, period: Period, dollars: number) => T,
+  ): T[] {
+    const names = periodNames(at);
+    return charged.flatMap((budgeted) =>
+      periods.flatMap((period) => {
+        const dollars = budgeted.budget[period];
+        if (dollars === undefined) return [];
+        const key = { ...chargedOwner(budgeted), period: names[period] };
+        return [map(this.#options.accounts.of(key), budgeted, period, dollars)];
+      }),
+    );
+  }
+}
+
+const nameOf = ({ account, entry }: JobReservation): string => `${account.name} ${entry.id}`;
+
+const isNew = (entry: OpenEntry, before: OpenEntry | undefined): boolean =>
+  !before ||
+  entry.version > before.version ||
+  (entry.version === before.version && entry.nanos !== before.nanos);
+
+/** Rotated keys are charged like the first key of their line: they share its accounts. */
+export const chargedOwner = ({ scope, id }: BudgetOwner): BudgetOwner => ({
+  scope,
+  id: scope === "key" ? firstKeyId(id) : id,
+});
