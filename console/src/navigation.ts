@@ -22,7 +22,7 @@ import {
   Wallet,
   Webhook,
 } from "lucide-react";
-import { type Capability, can, type SessionUser } from "../../contract/admin.ts";
+import { type Capability, canSomewhere, type SessionUser } from "../../contract/admin.ts";
 import type { MessageKey } from "./i18n/message-keys.ts";
 
 interface MenuEntry {
@@ -94,7 +94,7 @@ export const menu: readonly MenuGroup[] = [
 ];
 
 export const mayOpen = (user: SessionUser, { needs, needsAllProjects }: MenuEntry): boolean =>
-  can(user.role, needs) && (!needsAllProjects || user.projects === null);
+  canSomewhere(user, needs) && (!needsAllProjects || user.projects === null);
 
 /** The entry of a page. Undefined if the page is in no menu. */
 export const menuEntryOf = (pathname: string): MenuEntry | undefined =>

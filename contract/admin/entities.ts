@@ -6,6 +6,7 @@ import { modelKinds } from "../model-kinds.ts";
 import { batchExecutions, policyNames, webhookFormats } from "./constants.ts";
 import { shownWebhookSchema } from "./events.ts";
 import type { Infer } from "./infer.ts";
+import { roleSchema } from "./users.ts";
 
 export const originSchema = z
   .strictObject({
@@ -174,10 +175,11 @@ export const projectEntitySchema = entitySchema(projectValueSchema)
         z.strictObject({
           id: z.string(),
           name: z.string(),
+          role: roleSchema.describe("In this project."),
         }),
       )
       .describe(
-        "The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator sends the request.",
+        "The users that were assigned to it; users that see all projects are not among them. Empty unless an administrator or a lead of the project sends the request.",
       ),
   })
   .meta({ id: "ProjectEntity" });

@@ -1,7 +1,7 @@
 /** The session of a signed-in user, and sign-in. */
 import { z } from "zod";
 import type { Infer } from "./infer.ts";
-import { roleSchema } from "./users.ts";
+import { projectRolesSchema, roleSchema } from "./users.ts";
 
 const sessionUserSchema = z
   .strictObject({
@@ -11,7 +11,8 @@ const sessionUserSchema = z
     projects: z
       .array(z.string())
       .nullable()
-      .describe("The projects that a developer or viewer may see. `null`: all projects."),
+      .describe("The projects that a user who is no administrator may see. `null`: all projects."),
+    project_roles: projectRolesSchema,
     must_change_password: z
       .boolean()
       .describe("Every other request is refused until the user has chosen a new password."),

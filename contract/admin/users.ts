@@ -8,6 +8,10 @@ export const roleSchema = z.enum(roles).meta({
   description: "What a user of the console may do.",
 });
 
+export const projectRolesSchema = z
+  .record(z.string(), roleSchema)
+  .describe("The roles in single projects, instead of the general one.");
+
 export const userSchema = z
   .strictObject({
     object: z.literal("user"),
@@ -17,6 +21,7 @@ export const userSchema = z
     projects: z
       .union([z.array(z.string()), z.literal("all")])
       .describe("The projects that the user sees."),
+    project_roles: projectRolesSchema,
     sign_in: z.enum(["password", "oidc"]),
     status: z
       .enum(["active", "invited", "disabled"])

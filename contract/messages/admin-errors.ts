@@ -15,6 +15,10 @@ export const adminErrors = {
   create_project_first: "Project {project} does not exist. Create it first.",
   unknown_project_of_user:
     "Invalid 'projects': project {project} does not exist. Create it first, or leave it out.",
+  role_outside_projects:
+    "Invalid 'project_roles': the user does not belong to project {project}. Add it to 'projects' first.",
+  role_above_own:
+    "You cannot give or take the role {role}: it may do more than yours in this project.",
   too_many_keys:
     "Project {project} has {count} API keys. The maximum is {max}. Revoke keys that are not used.",
 

@@ -1,7 +1,7 @@
 /** API keys and projects: the entries of vexel.yaml, and the bodies of the admin API. */
 import { z } from "zod";
 import { schemaText } from "../messages/schema-messages.ts";
-import { budget, endUserOrTagLimits, limits, tagLimits } from "./limits.ts";
+import { budget, endUserOrTagLimits, limits, tagBudgets, tagLimits } from "./limits.ts";
 import { id, name, secret } from "./names.ts";
 
 /** How options that a target does not support are handled. */
@@ -85,5 +85,13 @@ export const project = z.strictObject({
   /** Of each tag of its requests. */
   perTag: tagLimits.optional(),
 });
+
+/** The budgets of a project, without its limits. A budget that is absent is removed. */
+export const budgetsBody = z.strictObject({
+  budget: budget.optional(),
+  perEndUser: endUserOrTagLimits.pick({ budget: true }).optional(),
+  perTag: tagBudgets.optional(),
+});
+export type BudgetsBody = z.output<typeof budgetsBody>;
 
 export const membersBody = z.strictObject({ users: z.array(z.string().max(200)).max(10_000) });

@@ -48,3 +48,10 @@ export const tagPattern = z
 
 /** Limits and budgets by tag or pattern. */
 export const tagLimits = boundedRecord(tagPattern, endUserOrTagLimits, maxTagPatterns);
+
+/** Budgets by tag or pattern. */
+export const tagBudgets = boundedRecord(
+  tagPattern,
+  endUserOrTagLimits.pick({ budget: true }),
+  maxTagPatterns,
+);

@@ -1,8 +1,9 @@
 /** Users of the console, and their sign-in. */
 import { z } from "zod";
 import { minPasswordLength } from "../admin/constants.ts";
-import { roles } from "../admin/roles.ts";
+import { projectRoles, roles } from "../admin/roles.ts";
 import { schemaText } from "../messages/schema-messages.ts";
+import { boundedRecord } from "./bounded-record.ts";
 
 const userName = z
   .string()
@@ -20,9 +21,25 @@ const newPassword = z
     schemaText("password_length", { min: minPasswordLength, max: maxPasswordLength }),
   );
 
+const projectName = z.string().min(1).max(200);
+const maxProjects = 1000;
+
 const projects = z
-  .union([z.literal("all"), z.array(z.string().min(1).max(200)).max(1000)])
+  .union([z.literal("all"), z.array(projectName).max(maxProjects)])
   .describe("The projects that the user sees, or `all`. Administrators always see all projects.");
+
+const rolesOfProjects = boundedRecord(projectName, z.enum(projectRoles), maxProjects).describe(
+  "The roles in single ones of `projects`, instead of `role`.",
+);
+
+/** A member of a project, with a role in this project. */
+export const memberBody = z.strictObject({
+  role: z
+    .enum(projectRoles)
+    .nullable()
+    .default(null)
+    .describe("The role in this project. `null`: the general role of the user."),
+});
 
 const mustChangePassword = z
   .boolean()
@@ -37,6 +54,7 @@ export const newUserBody = z.strictObject({
   role: z.enum(roles),
   // The safe default: a user who sees all projects is created on purpose.
   projects: projects.default([]),
+  project_roles: rolesOfProjects.default({}),
 });
 
 export const changedUserBody = z.strictObject({
@@ -50,6 +68,7 @@ export const changedUserBody = z.strictObject({
   two_factor: z.literal(false).optional().describe("Removes the second factor of the user."),
   role: z.enum(roles).optional(),
   projects: projects.optional(),
+  project_roles: rolesOfProjects.optional(),
 });
 
 export const signInBody = z.strictObject({

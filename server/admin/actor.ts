@@ -1,9 +1,17 @@
-/** The sender of an admin API request, with its role and projects, which decide what it may do. */
-import { type Capability, can, type Role, rolesWith } from "../../contract/admin.ts";
+/** The sender of an admin API request, with its roles and projects, which decide what it may do. */
+import {
+  type Capability,
+  can,
+  canIn,
+  canSomewhere,
+  type Role,
+  rolesWith,
+  type UserRoles,
+} from "../../contract/admin.ts";
 import { message } from "../../contract/messages/message.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
-export interface Actor {
+export interface Actor extends UserRoles {
   /** For the audit log: the user's name, or `admin token`. */
   readonly name: string;
   /** `null`: the admin token. */
@@ -18,13 +26,27 @@ export const adminTokenActor: Actor = {
   name: "admin token",
   userId: null,
   role: "admin",
+  project_roles: {},
   projects: null,
 };
 
-export function requireCapability({ role }: Actor, needed: Capability): void {
-  if (can(role, needed)) return;
-  const [least = ""] = rolesWith(needed);
-  throw new GatewayError("permission_denied", message("role_needed", { needed: least, role }));
+/**
+ * The actor with the projects in which it has the capability. Throws if it has it in none. No role in single projects
+ * is enough to administer, or for what concerns all projects.
+ */
+export function withCapability(
+  actor: Actor,
+  needed: Capability,
+  scope: "gateway" | "project" | "all-projects",
+): Actor {
+  const { role, projects } = actor;
+  const isGeneral = needed === "administer" || scope === "all-projects";
+  if (!(isGeneral ? can(role, needed) : canSomewhere(actor, needed))) {
+    const [least = ""] = rolesWith(needed);
+    throw new GatewayError("permission_denied", message("role_needed", { needed: least, role }));
+  }
+  if (projects === null) return actor;
+  return { ...actor, projects: projects.filter((project) => canIn(actor, project, needed)) };
 }
 
 /** Throws unless the actor sees all projects. For data that cannot be separated by project. */

@@ -5,7 +5,7 @@ import type { Capability } from "../../contract/admin.ts";
 import { message } from "../../contract/messages/message.ts";
 import { refuseMethod, unknownUrl } from "../http/dispatch.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { requireAllProjects, requireCapability } from "./actor.ts";
+import { type Actor, requireAllProjects, withCapability } from "./actor.ts";
 import {
   type AdminApiContext,
   type AdminApiEnv,
@@ -42,7 +42,7 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
       if (route.method !== "GET") checkOrigin((name) => req.header(name), env.incoming.publicUrl);
       if (route.needs === "anyone") return route.handle(context);
       const authenticated = await authenticate(context, options);
-      authorize(authenticated, route, route.needs);
+      context.set("actor", authorize(authenticated, route, route.needs));
       refuseUnknownParameters(context, route);
       const response = await route.handle(context);
       context.res = await compressResponse(response, route, req.header("accept-encoding"));
@@ -67,11 +67,16 @@ export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
   return app;
 }
 
-/** Throws GatewayError. */
-function authorize({ actor, session }: Authenticated, route: AdminRoute, needed: Capability): void {
-  if (!route.isForPasswordChange) refuseOldPassword(session?.user);
-  requireCapability(actor, needed);
-  if (route.scope === "all-projects") requireAllProjects(actor);
+/** The actor with the projects in which it may use the route. Throws GatewayError. */
+function authorize(
+  { actor, session }: Authenticated,
+  { isForPasswordChange, scope }: AdminRoute,
+  needed: Capability,
+): Actor {
+  if (!isForPasswordChange) refuseOldPassword(session?.user);
+  const allowed = withCapability(actor, needed, scope);
+  if (scope === "all-projects") requireAllProjects(actor);
+  return allowed;
 }
 
 /** PostgreSQL cannot store the character U+0000, and refuses a query with it. */

@@ -11,6 +11,7 @@ export const newUser = (user: Given): StoredUser => ({
   invite: null,
   totp: null,
   oidcSubject: null,
+  projectRoles: {},
   ...user,
   id: `user_${randomBytes(8).toString("hex")}`,
   lastSignInAt: null,

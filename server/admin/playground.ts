@@ -11,7 +11,7 @@ import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import { type Actor, requireCapability } from "./actor.ts";
+import { type Actor, withCapability } from "./actor.ts";
 import { type AdminOperation, adminApiDocument } from "./admin-route.ts";
 import {
   type AuthenticationOptions,
@@ -72,8 +72,9 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
     checkOrigin(request.header, incoming.publicUrl);
     const { actor, session } = await authenticateActor(request, options);
     refuseOldPassword(session?.user);
-    requireCapability(actor, "develop");
-    return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
+    const developer = withCapability(actor, "develop", "project");
+    const project = headers.get("vexel-project");
+    return endpoint(incoming, playgroundCaller(developer, snapshot(), project));
   };
 }
 

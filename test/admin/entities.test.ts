@@ -381,7 +381,7 @@ test("the members of a project see it and no other project, and lose it when it 
   });
   const members = { users: [user.json.id] };
   const set = await gateway.call("PUT /projects/web/members", members);
-  expect(set.json.members).toEqual([{ id: user.json.id, name: "Dana" }]);
+  expect(set.json.members).toEqual([{ id: user.json.id, name: "Dana", role: "developer" }]);
   const response = await fetch(`${gateway.url}/admin/api/session`, {
     method: "POST",
     headers: { "content-type": "application/json" },

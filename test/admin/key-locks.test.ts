@@ -196,12 +196,15 @@ test("developers and viewers change limits and budgets through no other route", 
     ["POST /admin/api/keys", "developer"],
     ["POST /admin/api/keys/bulk", "developer"],
     ["PUT /admin/api/keys/{id}", "developer"],
+    ["PUT /admin/api/projects/{id}/budgets", "billing"],
   ]);
   const key = await create(users().admin);
   const { viewer, developer, alphaDeveloper } = users();
-  for (const { method, path } of withLimits) {
-    const response = await viewer(withParameters(path, key.id), { method, body });
-    expect([path, response.status]).toEqual([path, 403]);
+  for (const { method, path, role } of withLimits) {
+    for (const send of role === "billing" ? [viewer, developer, alphaDeveloper] : [viewer]) {
+      const response = await send(withParameters(path, key.id), { method, body });
+      expect([path, response.status]).toEqual([path, 403]);
+    }
   }
   const entities = ["/projects", "/models", "/upstreams"].flatMap((path) => [
     ["POST", path] as const,

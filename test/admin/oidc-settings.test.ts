@@ -25,6 +25,7 @@ const ada = {
   createdAt: 0,
   passwordHash: "hash",
   oidcSubject: null,
+  projectRoles: {},
   mustChangePassword: false,
   disabledAt: null,
   invite: null,

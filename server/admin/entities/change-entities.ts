@@ -100,6 +100,17 @@ export function entityChanges(
     return required(await finish(context, "updated", id, before), { kind, id });
   };
 
+  /** Changes some members of the entity of the path. */
+  const update = async (
+    context: AdminApiContext,
+    change: (value: JsonObject) => JsonObject,
+  ): Promise<EntityView> => {
+    const before = await findWritable(context);
+    const { id, version } = before;
+    await put(id, change(before.value), ifMatch(context) ?? version);
+    return required(await finish(context, "updated", id, before), { kind, id });
+  };
+
   const remove = async (context: AdminApiContext): Promise<EntityView> => {
     const before = await findWritable(context);
     const { id } = before;
@@ -113,7 +124,7 @@ export function entityChanges(
     return before;
   };
 
-  return { list, find, findWritable, create, replace, remove };
+  return { list, find, findWritable, create, replace, update, remove };
 }
 
 export const idOf = (context: AdminApiContext): string => context.req.param("id") ?? "";

@@ -2,38 +2,44 @@
 
 import { projectEntitySchema } from "../../../contract/admin/entities.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
-import { can, type ProjectEntity, type ProjectValue } from "../../../contract/admin.ts";
-import { message } from "../../../contract/messages/message.ts";
-import { membersBody, project } from "../../../contract/schemas/keys.ts";
+import {
+  canIn,
+  canSomewhere,
+  type ProjectEntity,
+  type ProjectValue,
+} from "../../../contract/admin.ts";
+import { budgetsBody, membersBody, project } from "../../../contract/schemas/keys.ts";
+import { memberBody } from "../../../contract/schemas/users.ts";
 import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import { GatewayError } from "../../lib/gateway-error.ts";
-import type { StoredUser } from "../../storage/sql/user-store.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { entityChanges, idOf } from "../entities/change-entities.ts";
 import { inUse, notFound } from "../entities/entity-errors.ts";
 import { entityRoutes } from "../entities/entity-routes.ts";
 import { shownEntity } from "../entities/show-entity.ts";
+import { withBudgets } from "../project-budgets.ts";
+import { projectMembers, shownMembers } from "../project-members.ts";
 import { readBody } from "../read-body.ts";
 import { respondWithList } from "../respond-with-list.ts";
 
 export function projectRoutes(options: AdminDependencies): readonly AdminRoute[] {
-  const { snapshot, users, audit } = options;
+  const { snapshot, users } = options;
   const projects = entityChanges("project", options);
+  const members = projectMembers(options);
 
   /** Reads keys and users once for any number of projects. */
   const shownFor = async (
     context: AdminApiContext,
   ): Promise<(view: EntityView) => ProjectEntity> => {
-    const isAdmin = can(context.get("actor").role, "administer");
-    const all = isAdmin ? await users.list() : [];
+    const actor = context.get("actor");
+    const all = canSomewhere(actor, "lead") ? await users.list() : [];
     const keys = countKeys(snapshot());
     return (view) => ({
       ...shownEntity<ProjectValue>(view),
       keys: keys.get(view.id) ?? 0,
-      members: all.filter(isMember(view.id)).map(({ id, name }) => ({ id, name })),
+      members: canIn(actor, view.id, "lead") ? shownMembers(all, view.id) : [],
     });
   };
 
@@ -47,11 +53,41 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     return respondWithList(context, visible, await shownFor(context));
   };
 
-  const get = async (context: AdminApiContext): Promise<Response> => {
-    // A project that the actor may not see is reported as not found.
+  /** The project of the path. One that the actor may not see is reported as not found. */
+  const find = (context: AdminApiContext): Promise<EntityView> => {
     const id = idOf(context);
     if (!maySeeProject(context.get("actor"), id)) throw notFound({ kind: "project", id });
-    return context.json(await showOne(await projects.find(context), context));
+    return projects.find(context);
+  };
+
+  const respond = async (context: AdminApiContext, view: EntityView): Promise<Response> =>
+    context.json(await showOne(view, context));
+
+  const get = async (context: AdminApiContext): Promise<Response> =>
+    respond(context, await find(context));
+
+  const putMembers = async (context: AdminApiContext): Promise<Response> => {
+    const view = await projects.find(context);
+    await members.putAll(context, view.id);
+    return respond(context, view);
+  };
+
+  const putMember = async (context: AdminApiContext): Promise<Response> => {
+    const view = await find(context);
+    await members.put(context, view.id);
+    return respond(context, view);
+  };
+
+  const removeMember = async (context: AdminApiContext): Promise<Response> => {
+    const view = await find(context);
+    await members.remove(context, view.id);
+    return respond(context, view);
+  };
+
+  const putBudgets = async (context: AdminApiContext): Promise<Response> => {
+    await find(context);
+    const body = await readBody(context, budgetsBody);
+    return respond(context, await projects.update(context, (value) => withBudgets(value, body)));
   };
 
   const remove = async (context: AdminApiContext): Promise<Response> => {
@@ -67,36 +103,8 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     }
     await projects.remove(context);
     // A later project of the same name must not have the members of this one.
-    await setMembers(id, []);
+    await members.replace(id, []);
     return context.body(null, 204);
-  };
-
-  const putMembers = async (context: AdminApiContext): Promise<Response> => {
-    const view = await projects.find(context);
-    const { users: ids } = await readBody(context, membersBody);
-    const { before, after } = await setMembers(view.id, ids);
-    await audit.record({
-      ...senderOf(context),
-      action: "project.members_updated",
-      subject: view.id,
-      before,
-      after,
-    });
-    return context.json(await showOne(view, context));
-  };
-
-  /** Returns the names of the members before and after. */
-  const setMembers = async (project: string, ids: readonly string[]) => {
-    const all = await users.list();
-    const listed = ids.map((id) => requireUser(all, id));
-    for (const user of all) {
-      const others = user.projects?.filter((name) => name !== project);
-      const isListed = listed.includes(user);
-      if (others === undefined || isListed === isMember(project)(user)) continue;
-      await users.update(user.id, { projects: isListed ? [...others, project] : others });
-    }
-    const names = (members: readonly StoredUser[]) => members.map(({ name }) => name).sort();
-    return { before: names(all.filter(isMember(project))), after: names(listed) };
   };
 
   const entities = entityRoutes({
@@ -125,29 +133,40 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
       handle: putMembers,
     },
     {
+      method: "PUT",
+      path: "/projects/:id/members/:user",
+      needs: "lead",
+      scope: "project",
+      summary: "Add a user, by name or id, to a project, or change the role there.",
+      body: memberBody,
+      response: projectEntitySchema,
+      handle: putMember,
+    },
+    {
+      method: "DELETE",
+      path: "/projects/:id/members/:user",
+      needs: "lead",
+      scope: "project",
+      summary: "Remove a user, by name or id, from a project.",
+      response: projectEntitySchema,
+      handle: removeMember,
+    },
+    {
+      method: "PUT",
+      path: "/projects/:id/budgets",
+      needs: "bill",
+      scope: "project",
+      summary: "Replace the budgets of a project, its end users and its tags. Accepts if-match.",
+      body: budgetsBody,
+      response: projectEntitySchema,
+      handle: putBudgets,
+    },
+    {
       ...entities.remove,
       summary: "Delete a project, unless an API key belongs to it.",
       handle: remove,
     },
   ];
-}
-
-const isMember =
-  (project: string) =>
-  (user: StoredUser): boolean =>
-    user.projects?.includes(project) ?? false;
-
-function requireUser(users: readonly StoredUser[], id: string): StoredUser {
-  const user = users.find((each) => each.id === id);
-  if (!user) {
-    throw new GatewayError("invalid_value", message("unknown_user", { id: JSON.stringify(id) }), {
-      param: "users",
-    });
-  }
-  if (user.projects !== null) return user;
-  throw new GatewayError("invalid_value", message("user_sees_all_projects", { name: user.name }), {
-    param: "users",
-  });
 }
 
 function countKeys({ keys }: Snapshot): ReadonlyMap<string, number> {

@@ -196,6 +196,7 @@ const shownSession = ({ user, csrfToken, expiresAt }: ActiveSession): Session =>
     name: user.name,
     role: user.role,
     projects: user.projects,
+    project_roles: user.projectRoles,
     must_change_password: needsNewPassword(user),
   },
   csrf_token: csrfToken,

@@ -9,6 +9,7 @@ import { changedUserBody, newUserBody } from "../../../contract/schemas/users.ts
 import { GatewayError } from "../../lib/gateway-error.ts";
 import {
   LastAdministrator,
+  rolesWithin,
   type StoredUser,
   type UserChanges,
 } from "../../storage/sql/user-store.ts";
@@ -56,10 +57,13 @@ export function userRoutes({
   const create = async (context: AdminApiContext): Promise<Response> => {
     const { password, name, role, projects, ...body } = await readBody(context, newUserBody);
     requireProjects(projects, []);
+    const visible = projectsFor(role, projects);
+    requireRolesWithin(body.project_roles, visible);
     const user = newUser({
       name,
       role,
-      projects: projectsFor(role, projects),
+      projects: visible,
+      projectRoles: body.project_roles,
       passwordHash: password === undefined ? null : await passwords.hash(password),
       mustChangePassword: body.must_change_password,
       createdAt: now(),
@@ -71,21 +75,16 @@ export function userRoutes({
 
   const update = async (context: AdminApiContext): Promise<Response> => {
     const body = await readBody(context, changedUserBody);
-    const { password, name, role: givenRole, projects: givenProjects } = body;
+    const { password, name } = body;
     const passwordHash = password === undefined ? undefined : await passwords.hash(password);
     // After the slow hash: the role may have changed in the meantime.
     const user = await find(context);
     // The user may still belong to a project that the configuration file no longer has.
-    requireProjects(givenProjects, user.projects ?? []);
-    const role = givenRole ?? user.role;
-    const visible = givenProjects ?? user.projects ?? "all";
+    requireProjects(body.projects, user.projects ?? []);
     // Only what the body has is written: a new password must not restore a role that another request has changed.
     const changes: UserChanges = {
       ...(name !== undefined && { name }),
-      ...(givenRole !== undefined && { role }),
-      ...((givenRole !== undefined || givenProjects !== undefined) && {
-        projects: projectsFor(role, visible),
-      }),
+      ...accessChanges(body, user),
       // A password replaces the invitation, which could otherwise replace the password.
       ...(passwordHash !== undefined && { passwordHash, invite: null }),
       ...accountChanges(body, user, now()),
@@ -162,6 +161,21 @@ export function userRoutes({
   ];
 }
 
+/** Nothing if the body has neither a role nor projects. */
+function accessChanges(
+  { role, projects, project_roles: roles }: z.output<typeof changedUserBody>,
+  user: StoredUser,
+): UserChanges {
+  if (role === undefined && projects === undefined && roles === undefined) return {};
+  const visible = projectsFor(role ?? user.role, projects ?? user.projects ?? "all");
+  if (roles) requireRolesWithin(roles, visible);
+  return {
+    ...(role !== undefined && { role }),
+    projects: visible,
+    projectRoles: rolesWithin(roles ?? user.projectRoles, visible),
+  };
+}
+
 function accountChanges(
   body: z.output<typeof changedUserBody>,
   user: StoredUser,
@@ -174,6 +188,19 @@ function accountChanges(
     ...(disabled === true && { invite: null }),
     ...(keepsTotp === false && { totp: null }),
   };
+}
+
+function requireRolesWithin(
+  roles: Readonly<Record<string, Role>>,
+  projects: StoredUser["projects"],
+): void {
+  const outside = Object.keys(roles).find((project) => !projects?.includes(project));
+  if (outside === undefined) return;
+  throw new GatewayError(
+    "invalid_value",
+    message("role_outside_projects", { project: JSON.stringify(outside) }),
+    { param: "project_roles" },
+  );
 }
 
 function refuseLastAdministrator(error: unknown): never {
@@ -201,6 +228,7 @@ export const shownUser = (user: StoredUser): User => ({
   name: user.name,
   role: user.role,
   projects: user.projects ?? "all",
+  project_roles: user.projectRoles,
   sign_in: user.passwordHash === null && user.oidcSubject !== null ? "oidc" : "password",
   status: statusOf(user),
   must_change_password: user.mustChangePassword,

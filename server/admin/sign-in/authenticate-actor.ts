@@ -55,8 +55,7 @@ export async function authenticateActor(
   const own = isUserToken(token) ? await options.tokens?.find(token) : undefined;
   if (own) {
     refuseOldPassword(own.user);
-    const { id: userId, name, role, projects } = own.user;
-    const actor: Actor = { name: `${name} (token ${own.token.name})`, userId, role, projects };
+    const actor = actorOf(own.user, `${own.user.name} (token ${own.token.name})`);
     const isStillAllowed = () =>
       hasSameAccess(own.user, async () => {
         const found = await options.tokens?.find(token);
@@ -108,10 +107,17 @@ async function authenticateSession(
       message("wrong_csrf_token", { header: csrfHeader }),
     );
   }
-  const { id, name, role, projects } = session.user;
   const isStillAllowed = () => hasSameAccess(session.user, async () => sessions?.find(token));
-  return { actor: { name, userId: id, role, projects }, session, isStillAllowed };
+  return { actor: actorOf(session.user), session, isStillAllowed };
 }
+
+const actorOf = (user: StoredUser, name = user.name): Actor => ({
+  name,
+  userId: user.id,
+  role: user.role,
+  project_roles: user.projectRoles,
+  projects: user.projects,
+});
 
 /**
  * Whether a session or a token is still valid, with the same role and projects. True while the store cannot be read.
@@ -122,7 +128,12 @@ async function hasSameAccess(
 ): Promise<boolean> {
   try {
     const current = (await find())?.user;
-    return current?.role === before.role && isDeepStrictEqual(current.projects, before.projects);
+    const accessOf = ({ role, projects, projectRoles }: StoredUser) => [
+      role,
+      projects,
+      projectRoles,
+    ];
+    return current !== undefined && isDeepStrictEqual(accessOf(current), accessOf(before));
   } catch (error) {
     if (error instanceof GatewayError && error.kind === "storage_unavailable") return true;
     throw error;

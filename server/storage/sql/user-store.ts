@@ -22,6 +22,8 @@ export interface StoredUser {
   readonly role: Role;
   /** The projects that the user may see. `null`: all projects. */
   readonly projects: readonly string[] | null;
+  /** The roles in single ones of these projects, instead of the general one. */
+  readonly projectRoles: Readonly<Record<string, Role>>;
   /** `null`: the user signs in with OpenID Connect, or has not accepted the invitation yet. */
   readonly passwordHash: string | null;
   /** The user may only change the password until that is done. */
@@ -66,6 +68,7 @@ interface Row {
   readonly name: string;
   readonly role: Role;
   readonly projects: string | null;
+  readonly project_roles: string | null;
   readonly password_hash: string | null;
   readonly must_change_password: SqlInteger;
   readonly disabled_at: SqlInteger | null;
@@ -225,12 +228,20 @@ async function isEmpty(db: Queries): Promise<boolean> {
   return (await db.query("SELECT 1 FROM vexel.users LIMIT 1")).rows.length === 0;
 }
 
+/** The roles in these projects: a user who leaves a project and returns does not have the former role. */
+export const rolesWithin = (
+  roles: StoredUser["projectRoles"],
+  projects: StoredUser["projects"],
+): StoredUser["projectRoles"] =>
+  Object.fromEntries(Object.entries(roles).filter(([project]) => projects?.includes(project)));
+
 /** The columns of the values that are given. */
 function columnsOf(user: Partial<StoredUser>): Record<string, SqlValue> {
   const columns = {
     name: user.name,
     role: user.role,
     projects: user.projects && JSON.stringify(user.projects),
+    project_roles: user.projectRoles && JSON.stringify(user.projectRoles),
     password_hash: user.passwordHash,
     must_change_password:
       user.mustChangePassword === undefined ? undefined : Number(user.mustChangePassword),
@@ -265,6 +276,7 @@ const userOf = (row: Row): StoredUser => ({
   name: row.name,
   role: row.role,
   projects: row.projects === null ? null : (JSON.parse(row.projects) as string[]),
+  projectRoles: JSON.parse(row.project_roles ?? "{}") as Record<string, Role>,
   passwordHash: row.password_hash,
   mustChangePassword: Number(row.must_change_password) === 1,
   disabledAt: integerOrNull(row.disabled_at),

@@ -5,10 +5,11 @@ import {
   can,
   capabilities,
   type Page,
+  type Role,
   roles,
   rolesWith,
 } from "../../../contract/admin.ts";
-import { requireCapability } from "../../../server/admin/actor.ts";
+import { withCapability } from "../../../server/admin/actor.ts";
 import {
   apiKey,
   betaMark,
@@ -87,9 +88,14 @@ test("every route names a role that exists and a scope", () => {
 });
 
 test("a role that is not listed is refused everywhere", () => {
-  const actor = { name: "x", userId: "x", projects: null, role: "owner" as "admin" };
-  for (const needed of capabilities)
-    expect(() => requireCapability(actor, needed)).toThrow("requires the role");
+  for (const projects of [null, ["alpha"]]) {
+    const role = "owner" as "admin";
+    const roles = { role, project_roles: { alpha: role } };
+    const actor = { name: "x", userId: "x", projects, ...roles };
+    for (const needed of capabilities)
+      for (const scope of ["gateway", "project", "all-projects"] as const)
+        expect(() => withCapability(actor, needed, scope)).toThrow("requires the role");
+  }
   expect(capabilities.filter((each) => can("constructor", each))).toEqual([]);
 });
 
@@ -153,7 +159,7 @@ test("the admin token is refused by model routes, and a wrong admin token by eve
 
 describe("a user with a lower role is refused", () => {
   const refusing = roles.filter((role) => !can(role, "administer"));
-  for (const role of refusing as ("viewer" | "developer")[]) {
+  for (const role of refusing as Exclude<Role, "admin">[]) {
     test(role, async () => {
       await expectAll(
         // The least role that has the capability that the route needs.
@@ -165,6 +171,29 @@ describe("a user with a lower role is refused", () => {
       );
     });
   }
+});
+
+test("the role billing changes budgets and its own account, and nothing else", () => {
+  const changes = gateway.operations
+    .filter(isChange)
+    .filter(({ role }) =>
+      capabilities.some((each) => rolesWith(each)[0] === role && can("billing", each)),
+    )
+    .map(nameOf)
+    .filter((name) => !name.includes("/account"));
+  expect(changes).toEqual(["DELETE /admin/api/session", "PUT /admin/api/projects/{id}/budgets"]);
+});
+
+test("the role billing reads no key, no content of a request and no result of a job", async () => {
+  const reads = ["/keys", "/key-use?ids=x", "/keys/{id}", "/model-access?model=embed"];
+  const contents = ["/requests/{id}/content", "/jobs/{id}/output", "/jobs/{id}/errors"];
+  for (const path of [...reads, ...contents]) {
+    const address = withParameters(`/admin/api${path}`, gateway.requests.alpha);
+    const response = await gateway.users.billing.send(address);
+    expect([path, response.status]).toEqual([path, 403]);
+  }
+  for (const path of ["/usage", "/budgets", "/projects", "/projects/alpha/statements"])
+    expect((await gateway.users.billing.send(path)).status).toBe(200);
 });
 
 test("only administrators see the path of a webhook URL, which may be a credential", async () => {
@@ -226,11 +255,36 @@ describe("a user of one project", () => {
     );
   });
 
+  test("has a role of its own in a project, and the general one in the others", async () => {
+    const { alphaLead } = gateway.users;
+    const create = (project: string) =>
+      alphaLead.send("/keys", { method: "POST", body: { name: "of lead", project } });
+    expect((await create("alpha")).status).toBe(201);
+    for (const project of ["beta", "delta"]) expect((await create(project)).status).toBe(403);
+    const list = (await (await alphaLead.send("/keys")).json()) as Page<ApiKey>;
+    expect(new Set(list.data.map(({ project }) => project))).toEqual(new Set(["alpha"]));
+    const playground = (project: string) =>
+      alphaLead.send("/playground/embeddings", {
+        method: "POST",
+        body: { model: "embed", input: "x" },
+        headers: { "vexel-project": project },
+      });
+    expect((await playground("alpha")).status).toBe(200);
+    expect((await playground("delta")).status).toBe(403);
+    expect((await alphaLead.send("/usage?group_by=project")).status).toBe(200);
+    const member = (project: string, role: string | null) =>
+      alphaLead.send(`/projects/${project}/members/Aline`, { method: "PUT", body: { role } });
+    expect((await member("delta", null)).status).toBe(404);
+    expect((await member("beta", null)).status).toBe(404);
+  });
+
   /** The id of something of the project `beta`, by the path of its resource. */
   const foreignIds: Readonly<Record<string, () => Promise<string> | string>> = {
     "/admin/api/keys/{id}": () => gateway.keys.beta.id,
     "/admin/api/keys/{id}/rotate": () => gateway.keys.beta.id,
     "/admin/api/projects/{id}": () => "beta",
+    "/admin/api/projects/{id}/budgets": () => "beta",
+    "/admin/api/projects/{id}/members/{user}": () => "beta",
     "/admin/api/projects/{id}/statements": () => "beta",
     "/admin/api/projects/{id}/statements/{month}": () => "beta",
     "/admin/api/requests/{id}": () => gateway.requests.beta,
@@ -252,7 +306,10 @@ describe("a user of one project", () => {
       const { method, path, role } = operation;
       const foreignId = foreignIds[path];
       if (!foreignId) throw new Error(`Add an id of another project for ${nameOf(operation)}.`);
-      const user = gateway.users[role === "viewer" ? "alphaViewer" : "alphaDeveloper"];
+      const { alphaViewer, alphaDeveloper, alphaBilling, alphaLead } = gateway.users;
+      const users = { developer: alphaDeveloper, billing: alphaBilling, lead: alphaLead };
+      const user =
+        role === "viewer" || role === "admin" || role === "anyone" ? alphaViewer : users[role];
       const unknown = await user.send(withParameters(path, "unknown-id"), { method, body: {} });
       const foreign = await user.send(withParameters(path, await foreignId()), {
         method,

@@ -81,8 +81,13 @@ export async function startLawGateway() {
   };
   const alphaKey = await createKey("alpha key", "alpha");
   const betaKey = await createKey(`${betaMark}-key`, "beta");
-  const createUser = async (name: string, role: Role, projects: readonly string[] | "all") => {
-    const body = { name, role, projects, password };
+  const createUser = async (
+    name: string,
+    role: Role,
+    projects: readonly string[] | "all",
+    project_roles: Readonly<Record<string, Role>> = {},
+  ) => {
+    const body = { name, role, projects, project_roles, password };
     const response = await asToken("/users", "POST", body);
     if (response.status !== 201) throw new Error(await response.text());
     return new SignedIn(gateway.url, (await response.json()) as User).signIn();
@@ -91,8 +96,13 @@ export async function startLawGateway() {
     admin: await createUser("Ada", "admin", "all"),
     developer: await createUser("Dora", "developer", "all"),
     viewer: await createUser("Vic", "viewer", "all"),
+    billing: await createUser("Bill", "billing", "all"),
+    lead: await createUser("Lea", "lead", "all"),
     alphaDeveloper: await createUser("Alan", "developer", ["alpha"]),
     alphaViewer: await createUser("Aline", "viewer", ["alpha"]),
+    alphaBilling: await createUser("Abel", "billing", ["alpha"]),
+    /** Sees two projects, and leads one of them. */
+    alphaLead: await createUser("Alma", "viewer", ["alpha", "delta"], { alpha: "lead" }),
     betaDeveloper: await createUser(`${betaMark}-developer`, "developer", ["beta"]),
   };
   const embed = async (key: string): Promise<string> => {
@@ -136,6 +146,7 @@ models:
   - { id: embed, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
 projects:
   - { name: alpha }
+  - { name: delta }
   - { name: beta, budget: { month: 12345.678 } }
 keys:
   - { name: yaml, key: ${apiKey} }

@@ -31,6 +31,7 @@ const user = (changes: Partial<StoredUser> = {}): StoredUser => ({
   name: "Ada",
   role: "admin",
   projects: null,
+  projectRoles: {},
   passwordHash: "hash",
   oidcSubject: null,
   mustChangePassword: false,
@@ -86,7 +87,11 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
       withStorage(implementation, async (open) => check(await open())));
 
   law("a user is found by id, by name in any case, and by subject", async ({ users }) => {
-    const ada = user({ projects: ["a", "日本"], oidcSubject: "issuer#1" });
+    const ada = user({
+      projects: ["a", "日本"],
+      projectRoles: { 日本: "lead" },
+      oidcSubject: "issuer#1",
+    });
     expect(await users.create(ada)).toBe(true);
     expect(await users.findById("user_1")).toEqual(ada);
     expect(await users.findByName("aDA")).toEqual(ada);

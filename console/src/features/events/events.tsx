@@ -7,7 +7,7 @@ import {
   useSuspenseQuery,
 } from "@tanstack/react-query";
 import { useState } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ShownEvent } from "../../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
 import { pagedQuery } from "../../api/lists.ts";
@@ -26,7 +26,7 @@ import { WebhookStatus, webhooksQuery } from "./webhook-status.tsx";
 export function EventsPage() {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isAdmin = can(session?.user.role ?? "", "administer");
+  const isAdmin = canSomewhere(session?.user, "administer");
   const [type, setType] = useState("");
   const events = useInfiniteQuery({
     ...pagedQuery<ShownEvent>("/events", { type }),

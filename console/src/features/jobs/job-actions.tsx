@@ -1,7 +1,7 @@
 /** What a developer does with a job: pause, resume and cancel it, and download its results. */
 
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ShownJob } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -15,7 +15,7 @@ function useJobActions(job: ShownJob): readonly (RowAction | false)[] {
   const t = useT();
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  if (!can(session?.user.role ?? "", "develop")) return [];
+  if (!canSomewhere(session?.user, "develop")) return [];
   const change = async (action: "pause" | "resume" | "cancel"): Promise<void> => {
     try {
       await call(`${jobPath(job.id)}/${action}`, { method: "POST" });

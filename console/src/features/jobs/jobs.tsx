@@ -3,7 +3,7 @@
 import { useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, duration } from "../../lib/format.ts";
@@ -29,7 +29,7 @@ export function JobsPage() {
       title={t("nav.jobs")}
       description={t("jobs.description")}
       actions={
-        can(session?.user.role ?? "", "develop") && (
+        canSomewhere(session?.user, "develop") && (
           <>
             <Button look="primary" onClick={() => setStarted("/v1/embeddings")}>
               {t("jobs.embed")}

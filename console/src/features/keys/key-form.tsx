@@ -2,7 +2,7 @@
 
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useWatch } from "react-hook-form";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canIn, canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
 import { type ModelKind, modelKinds } from "../../../../contract/model-kinds.ts";
 import { keyBody } from "../../../../contract/schemas/keys.ts";
@@ -56,9 +56,11 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
   const { data: models } = useQuery(modelsQuery);
   const { data: session } = useSuspenseQuery(sessionQuery);
   // A key of a user who is restricted to projects must belong to one of them.
-  const [ownProject] = session?.user.projects ?? [];
+  const user = session?.user;
+  const own = user?.projects?.filter((project) => canIn(user, project, "develop"));
+  const [ownProject] = own ?? [];
   // What an administrator set is an upper bound for other users. The lock also holds the project, models and expiry.
-  const locked = can(session?.user.role ?? "", "administer") ? {} : (apiKey?.locked ?? {});
+  const locked = canSomewhere(user, "administer") ? {} : (apiKey?.locked ?? {});
   const isLocked = Object.keys(locked).length > 0;
   const form = useSchemaForm(
     keyBody,
@@ -94,7 +96,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
         label={t("keys.project")}
         options={[
           ...(ownProject === undefined ? [{ value: "", label: t("keys.noProject") }] : []),
-          ...optionsOf(projects?.data.map(({ id }) => id) ?? []),
+          ...optionsOf(own ?? projects?.data.map(({ id }) => id) ?? []),
         ]}
       />
       <KeyModelsField name="models" />
@@ -116,7 +118,7 @@ export function KeyForm<Saved extends ApiKey | CreatedApiKey>({
             { value: "batch", label: t("keys.priority.batch") },
           ]}
         />
-        {can(session?.user.role ?? "", "administer") && (
+        {canSomewhere(user, "administer") && (
           <SelectField
             name="showCost"
             label={t("models.form.showCost")}

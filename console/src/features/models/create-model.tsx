@@ -2,7 +2,7 @@
 
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
@@ -15,7 +15,7 @@ export function CreateModel() {
   const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const { data: session } = useSuspenseQuery(sessionQuery);
-  if (!can(session?.user.role ?? "", "administer")) return null;
+  if (!canSomewhere(session?.user, "administer")) return null;
   return (
     <>
       <Button look="primary" onClick={() => setOpen(true)}>

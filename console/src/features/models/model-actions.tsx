@@ -3,7 +3,7 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ModelDetail } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { deleteEntity } from "../../api/entities.ts";
@@ -21,7 +21,7 @@ export function ModelActions({ id }: { id: string }) {
   const queryClient = useQueryClient();
   const [isEditing, setEditing] = useState(false);
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isAdmin = can(session?.user.role ?? "", "administer");
+  const isAdmin = canSomewhere(session?.user, "administer");
   const detailQuery = {
     queryKey: ["/models", id],
     queryFn: () => call<ModelDetail>(`/models/${encodeURIComponent(id)}`),

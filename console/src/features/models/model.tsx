@@ -3,7 +3,7 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -35,7 +35,7 @@ export function ModelPage() {
       parent={{ to: "/models", title: t("nav.models") }}
       actions={
         <>
-          {kind && can(session?.user.role ?? "", "develop") && (
+          {kind && canSomewhere(session?.user, "develop") && (
             <ButtonLink
               to={kind === "image" ? "/playground/images" : "/playground/embeddings"}
               search={{ model: id }}
@@ -61,7 +61,7 @@ export function ModelPage() {
 function Details({ model }: { model: ShownModel }) {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isDeveloper = can(session?.user.role ?? "", "develop");
+  const isDeveloper = canSomewhere(session?.user, "develop");
   const rows: readonly [string, ReactNode][] = [
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
     [t("model.origin"), originText(model.origin, t)],

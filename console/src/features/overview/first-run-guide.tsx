@@ -1,6 +1,10 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type Capability, can, type FirstRunGuide as Guide } from "../../../../contract/admin.ts";
+import {
+  type Capability,
+  canSomewhere,
+  type FirstRunGuide as Guide,
+} from "../../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -18,7 +22,6 @@ interface Step {
 export function FirstRunGuide({ guide }: { guide: Guide }) {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const role = session?.user.role ?? "";
   const all: readonly Step[] = [
     {
       message: "overview.guide.key",
@@ -39,7 +42,7 @@ export function FirstRunGuide({ guide }: { guide: Guide }) {
       needs: "administer",
     },
   ];
-  const steps = all.filter(({ needs }) => can(role, needs));
+  const steps = all.filter(({ needs }) => canSomewhere(session?.user, needs));
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
     <Card title={t("overview.guide")}>

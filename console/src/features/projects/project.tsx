@@ -3,7 +3,7 @@
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { Suspense, useState } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { Page as List, ProjectEntity, ShownBudget } from "../../../../contract/admin.ts";
 import { lazyComponent } from "../../api/chunks.ts";
 import { call } from "../../api/client.ts";
@@ -86,8 +86,8 @@ function ProjectParts({ project, range }: { project: ProjectEntity; range: Range
         <ProjectGroups project={project.id} time={time} dimension="model" />
         <ProjectGroups project={project.id} time={time} dimension="status" />
       </div>
-      {can(session?.user.role ?? "", "develop") && <ProjectKeys project={project.id} />}
-      {can(session?.user.role ?? "", "administer") && <Members project={project} />}
+      {canSomewhere(session?.user, "develop") && <ProjectKeys project={project.id} />}
+      {canSomewhere(session?.user, "administer") && <Members project={project} />}
       {session?.user.projects === null && <ProjectEvents project={project.id} />}
     </>
   );

@@ -2,7 +2,7 @@
 
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { LabelLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -27,7 +27,7 @@ export function ProjectsPage() {
   const query = useQuery(projectsQuery);
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isAdmin = can(session?.user.role ?? "", "administer");
+  const isAdmin = canSomewhere(session?.user, "administer");
   const [edited, setEdited] = useState<ProjectEntity | "new">();
   const figuresOf = useProjectFigures();
   const reload = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });

@@ -2,7 +2,7 @@
 
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { can } from "../../../../contract/admin/roles.ts";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { RequestDetail } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -29,7 +29,7 @@ export function RequestPage() {
   const query = useQuery(requestQuery(id));
   const hasContent = query.data && query.data.content_expires_at !== null;
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const isDeveloper = can(session?.user.role ?? "", "develop");
+  const isDeveloper = canSomewhere(session?.user, "develop");
   return (
     <Page
       title={t("request.title")}

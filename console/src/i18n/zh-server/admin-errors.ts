@@ -11,6 +11,9 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   no_such_project: "项目 {project} 不存在。",
   create_project_first: "项目 {project} 不存在，请先创建。",
   unknown_project_of_user: "“projects” 无效：项目 {project} 不存在。请先创建，或将其移除。",
+  role_outside_projects:
+    "“project_roles” 无效：该用户不属于项目 {project}。请先将其加入 “projects”。",
+  role_above_own: "您不能授予或撤销角色 {role}：它的权限超过您在此项目中的权限。",
   too_many_keys: "项目 {project} 已有 {count} 个 API 密钥，上限为 {max} 个。请吊销不用的密钥。",
   no_such_user: "用户不存在。",
   unknown_user: "ID 为 {id} 的用户不存在。",

@@ -7,6 +7,7 @@
 import { can } from "../../../../contract/admin/roles.ts";
 import {
   LastAdministrator,
+  rolesWithin,
   type StoredUser,
   type UserChanges,
   type UserStore,
@@ -90,7 +91,11 @@ async function update(
   if (role === null) return noRole;
   const mapped = settings.projects.size > 0 ? mappedProjects : user.projects;
   const projects = can(role, "administer") ? null : mapped;
-  const changes: UserChanges = { role, projects };
+  const changes: UserChanges = {
+    role,
+    projects,
+    projectRoles: rolesWithin(user.projectRoles, projects),
+  };
   if (role === user.role && JSON.stringify(projects) === JSON.stringify(user.projects)) {
     return { user, change: "none", before: user };
   }
@@ -100,5 +105,5 @@ async function update(
     if (!(error instanceof LastAdministrator)) throw error;
     return `the user ${user.name} is the last administrator, and the claim gives the role ${role}`;
   }
-  return { user: { ...user, role, projects }, change: "updated", before: user };
+  return { user: { ...user, ...changes }, change: "updated", before: user };
 }
