@@ -1,5 +1,6 @@
 /** The map of the embeddings playground, a file of texts, and a model that fails, in a browser. */
 import { expect } from "bun:test";
+import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
 import { browserTest, choose, chooseModels } from "./browser-test.ts";
 
@@ -96,5 +97,37 @@ browserTest(
     const rows = lines.map((line) => JSON.parse(line));
     expect(rows.map(({ text }) => text)).toEqual(["one, two", "three", "four"]);
     expect(rows[0].embedding).toHaveLength(1536);
+  },
+);
+
+browserTest(
+  "a run of many texts says how far it is, and its neighbors are as high as the map",
+  async ({ page, open, fake }) => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await open("/playground/embeddings");
+    await chooseModels(page, "text-embedding-3-small");
+    const texts = Array.from({ length: 200 }, (_, at) => `text ${at}`);
+    await page.getByLabel("Texts", { exact: true }).fill(texts.join("\n"));
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    fake.script(
+      { until: released },
+      { when: ({ json = null }) => JSON.stringify(json).includes("text 199") },
+    );
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+    const progress = page.getByRole("progressbar", { name: "Embedding 200 entries…" });
+    await until(async () => (await progress.getAttribute("value")) === "0.64");
+    release();
+    const map = page.getByRole("img", { name: /^Map of texts/ });
+    await map.waitFor();
+    const neighbors = page.getByRole("region", { name: "text-embedding-3-small", exact: true });
+    expect(await neighbors.getByRole("listitem").count()).toBe(100);
+    const [left, right] = [await map.boundingBox(), await neighbors.boundingBox()];
+    if (!left || !right) throw new Error("The map or the list is not visible.");
+    expect(right.x).toBeGreaterThan(left.x + left.width);
+    expect(Math.abs(right.y + right.height - (left.y + left.height))).toBeLessThan(100);
+    expect(await seriousFindings(page)).toEqual([]);
   },
 );

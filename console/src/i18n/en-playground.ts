@@ -50,4 +50,6 @@ export const enPlayground = {
   "embeddings.colorBy.none": "None",
   "embeddings.colorBy.other": "Other",
   "embeddings.removeFile": "Remove {name}",
+  "embeddings.reading": "Reading…",
+  "embeddings.running.count": "Embedding {count, plural, one {# entry} other {# entries}}…",
 } as const satisfies Record<string, string>;

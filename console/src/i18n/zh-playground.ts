@@ -48,4 +48,6 @@ export const zhPlayground = {
   "embeddings.colorBy.none": "无",
   "embeddings.colorBy.other": "其他",
   "embeddings.removeFile": "移除 {name}",
+  "embeddings.reading": "正在读取…",
+  "embeddings.running.count": "正在为 {count, number} 项生成向量…",
 } as const satisfies Record<string, string>;

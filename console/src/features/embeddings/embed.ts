@@ -20,12 +20,14 @@ export interface Embedded {
 }
 
 /** Of one request. */
-const maxEntries = 256;
+const maxEntries = 128;
 
+/** `onProgress`: called with the number of entries that have been embedded. */
 export async function embed(
   model: string,
   entries: readonly Entry[],
   signal: AbortSignal,
+  onProgress: (embedded: number) => void,
 ): Promise<Embedded> {
   const vectors = new VectorSet();
   try {
@@ -33,7 +35,7 @@ export async function embed(
       entries.slice(at * maxEntries, (at + 1) * maxEntries),
     );
     const requestIds: string[] = [];
-    let [tokens, durationMs] = [0, 0];
+    let [embedded, tokens, durationMs] = [0, 0, 0];
     for (const sent of requests) {
       const input = await Promise.all(sent.map(inputOf));
       const startedAt = performance.now();
@@ -46,6 +48,8 @@ export async function embed(
       durationMs += performance.now() - startedAt;
       tokens += await vectors.call("add", body);
       requestIds.push(requestIdOf(response));
+      embedded += sent.length;
+      onProgress(embedded);
     }
     const similarities = await vectors.call("similarities", null);
     return { model, vectors, ...similarities, tokens, durationMs, requestIds };

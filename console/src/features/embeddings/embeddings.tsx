@@ -1,13 +1,15 @@
 /** The embeddings playground: embed texts and images with one or more models, and see what the vectors mean. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useDeferredValue, useRef, useState } from "react";
+import { useDeferredValue, useMemo, useRef, useState, useTransition } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { type AcceptedImages, acceptImages, noImages } from "../../lib/accept-images.ts";
 import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
 import { ImageFiles } from "../../ui/image-files.tsx";
-import { Empty, Loading, QueryView } from "../../ui/states.tsx";
+import { Progress } from "../../ui/progress.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
 import { scrollToResults, Workbench } from "../../ui/workbench.tsx";
 import { ModelChoice } from "../models/model-choice.tsx";
 import { modelsQuery } from "../models/models-query.ts";
@@ -36,17 +38,22 @@ export function EmbeddingsPage() {
     chosen ? chosen.includes(id) : id === preselected(available)?.id,
   );
   const takesImages = selected.some((each) => each.reads_images);
-  const entries = [...readTexts(source.content).texts, ...images];
+  const [isReading, startReading] = useTransition();
+  const typed = useMemo(() => readTexts(source.content), [source.content]);
+  const entries = [...typed.texts, ...images];
+  const [progress, setProgress] = useState<RunProgress>({ share: undefined, count: 0 });
   const abort = useRef<AbortController>(null);
   const results = useRef<HTMLDivElement>(null);
   const run = useMutation({
     mutationFn: (): Promise<Run> => {
       abort.current = new AbortController();
+      setProgress({ share: undefined, count: entries.length });
       scrollToResults(results.current);
       return runEmbeddings(
         selected.map(({ id }) => id),
         { entries, columns: columnsOf(source, entries.length) },
         abort.current.signal,
+        (share) => setProgress({ share, count: entries.length }),
       );
     },
   });
@@ -69,6 +76,9 @@ export function EmbeddingsPage() {
           </QueryView>
           <TextInput
             source={source}
+            typed={typed}
+            isReading={isReading}
+            startReading={startReading}
             onChange={setSource}
             onImages={
               takesImages
@@ -94,7 +104,7 @@ export function EmbeddingsPage() {
             look="primary"
             className="flex-1"
             onClick={() => run.mutate()}
-            disabled={run.isPending || selected.length === 0 || entries.length === 0}
+            disabled={run.isPending || isReading || selected.length === 0 || entries.length === 0}
           >
             {run.isPending ? t("embeddings.running") : t("embeddings.run")}
           </Button>
@@ -105,12 +115,37 @@ export function EmbeddingsPage() {
       }
       resultsRef={results}
     >
-      {run.isPending && <Loading rows={6} />}
+      {run.isPending && <Running {...progress} />}
       {run.isIdle && (
         <Empty title={t("embeddings.noResults")}>{t("embeddings.noResults.hint")}</Empty>
       )}
       {shown && <Results key={shown.id} run={shown} />}
     </Workbench>
+  );
+}
+
+interface RunProgress {
+  /** Of all models together. `undefined`: no response has arrived yet. */
+  readonly share: number | undefined;
+  readonly count: number;
+}
+
+/** In the shape of the results: the table, the map, and the neighbors beside it. */
+function Running({ share, count }: RunProgress) {
+  const t = useT();
+  const label = t("embeddings.running.count", { count });
+  return (
+    <div className="flex flex-col gap-4">
+      <Card>
+        <div className="flex flex-col gap-2 p-4">
+          <p role="status" className="text-muted">
+            {label}
+          </p>
+          <Progress label={label} share={share} />
+        </div>
+      </Card>
+      <Card className="h-[70dvh] animate-pulse">{null}</Card>
+    </div>
   );
 }
 

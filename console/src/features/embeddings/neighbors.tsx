@@ -7,6 +7,9 @@ import { EntryName } from "./entry-name.tsx";
 import { neighborCount } from "./ranking-quality.ts";
 import { type Neighbor, neighborsOf } from "./vectors.ts";
 
+/** Of each list. The rest is hardly similar. */
+const maxShown = 100;
+
 interface NeighborsProps {
   readonly entries: readonly Entry[];
   readonly matrices: readonly { readonly model: string; readonly matrix: Float32Array }[];
@@ -18,42 +21,52 @@ export function Neighbors({ entries, matrices, selected, onSelect }: NeighborsPr
   const t = useT();
   const lists = matrices.map(({ model, matrix }) => ({
     model,
-    neighbors: neighborsOf(matrix, entries.length, selected).slice(
-      0,
-      neighborCount(entries.length),
-    ),
+    neighbors: neighborsOf(matrix, entries.length, selected).slice(0, maxShown),
   }));
-  const reference = new Set(lists[0]?.neighbors.map(({ index }) => index));
+  // The models are compared by their nearest neighbors only.
+  const compared = Math.min(neighborCount(entries.length), maxShown);
+  const reference = new Set(lists[0]?.neighbors.slice(0, compared).map(({ index }) => index));
   return (
-    <div className="flex flex-col gap-3">
+    <div className="flex min-h-0 flex-1 flex-col gap-3">
       <p>
         <span className="text-muted">{t("embeddings.nearestTo")}</span>{" "}
         <strong className="font-medium">
           <EntryName entry={entries[selected] ?? ""} />
         </strong>
       </p>
-      <div className="grid gap-x-6 gap-y-4 sm:grid-cols-2">
+      <div
+        className={classNames(
+          "grid min-h-0 flex-1 gap-x-6 gap-y-4",
+          lists.length > 1 && "sm:grid-cols-2",
+        )}
+      >
         {lists.map(({ model, neighbors }, column) => (
-          <section key={model} className="min-w-0" aria-label={model}>
+          <section key={model} className="flex min-h-0 min-w-0 flex-col" aria-label={model}>
             <h3 className="mb-1 flex flex-wrap items-center gap-2 font-mono text-xs text-muted">
               {model}
               {column > 0 && (
                 <Badge>
                   {t("embeddings.agreement", {
-                    shared: neighbors.filter(({ index }) => reference.has(index)).length,
-                    count: neighbors.length,
+                    shared: neighbors.slice(0, compared).filter(({ index }) => reference.has(index))
+                      .length,
+                    count: compared,
                     model: lists[0]?.model ?? "",
                   })}
                 </Badge>
               )}
             </h3>
-            <ol className="flex flex-col">
-              {neighbors.map((neighbor) => (
+            <ol
+              className={classNames(
+                "-mx-1 flex max-h-96 min-h-0 flex-1 flex-col overflow-y-auto px-1",
+                lists.length === 1 && "@2xl:max-h-none",
+              )}
+            >
+              {neighbors.map((neighbor, rank) => (
                 <NeighborRow
                   key={neighbor.index}
                   neighbor={neighbor}
                   entry={entries[neighbor.index] ?? ""}
-                  differs={column > 0 && !reference.has(neighbor.index)}
+                  differs={column > 0 && rank < compared && !reference.has(neighbor.index)}
                   onSelect={onSelect}
                 />
               ))}

@@ -51,6 +51,26 @@ const textColumns: readonly string[] = [
 ];
 const otherColumns: readonly string[] = ["id", "key", "index", "name", "label", "category", "url"];
 
+/** What a file has instead of texts. */
+export type Unreadable =
+  | { readonly reason: "notText" }
+  | { readonly reason: UnreadableLine["reason"]; readonly line: number };
+
+/** Runs in the worker: a large file takes seconds. `column`: as in `readTexts`. */
+export async function readFileTexts(
+  file: File,
+  column: string | undefined,
+): Promise<ReadTexts | Unreadable> {
+  const text = decodeText(await file.arrayBuffer());
+  if (text === undefined) return { reason: "notText" };
+  try {
+    return readTexts(text, file.name, column);
+  } catch (error) {
+    if (error instanceof UnreadableLine) return { reason: error.reason, line: error.line };
+    throw error;
+  }
+}
+
 /** The text of a file in UTF-8. Undefined if the file is not text, such as a PDF. */
 export function decodeText(bytes: ArrayBuffer): string | undefined {
   try {

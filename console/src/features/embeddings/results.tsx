@@ -47,40 +47,56 @@ export function Results({ run: { entries, columns, results, failures } }: { run:
           <Card title={t("embeddings.results")}>
             <ResultTable entries={entries} results={results} />
           </Card>
-          <Card
-            title={t("embeddings.mapTitle")}
-            actions={
-              colorable.length > 0 && (
-                <ColorBy columns={colorable} value={columnName} onChange={setColumnName} />
-              )
-            }
-          >
-            {column && <ColorLegend column={column} />}
-            <div className={classNames("grid gap-4 p-4", several && "xl:grid-cols-2")}>
-              {results.map(({ model, vectors }) => (
-                <section key={model} aria-label={t("embeddings.mapOf", { model })}>
-                  {several && <ModelName model={model} />}
-                  <TextMap
-                    entries={entries}
-                    vectors={vectors}
-                    column={column}
-                    selected={cell.row}
-                    onSelect={select}
-                  />
-                </section>
-              ))}
+          <div className="@container">
+            {/* The neighbors of one model are beside the map and as high. */}
+            <div
+              className={classNames(
+                "grid gap-4",
+                !several && "@2xl:grid-cols-[minmax(0,3fr)_minmax(15rem,2fr)]",
+              )}
+            >
+              <Card
+                title={t("embeddings.mapTitle")}
+                className="min-w-0"
+                actions={
+                  colorable.length > 0 && (
+                    <ColorBy columns={colorable} value={columnName} onChange={setColumnName} />
+                  )
+                }
+              >
+                {column && <ColorLegend column={column} />}
+                <div className={classNames("grid gap-4 p-4", several && "xl:grid-cols-2")}>
+                  {results.map(({ model, vectors }) => (
+                    <section key={model} aria-label={t("embeddings.mapOf", { model })}>
+                      {several && <ModelName model={model} />}
+                      <TextMap
+                        entries={entries}
+                        vectors={vectors}
+                        column={column}
+                        selected={cell.row}
+                        onSelect={select}
+                      />
+                    </section>
+                  ))}
+                </div>
+              </Card>
+              <div className={classNames("relative min-w-0", !several && "@2xl:min-h-80")}>
+                <Card
+                  title={t("embeddings.neighbors")}
+                  className={classNames("flex flex-col", !several && "@2xl:absolute @2xl:inset-0")}
+                >
+                  <div className="flex min-h-0 flex-1 flex-col p-4">
+                    <Neighbors
+                      entries={entries}
+                      matrices={results}
+                      selected={cell.row}
+                      onSelect={select}
+                    />
+                  </div>
+                </Card>
+              </div>
             </div>
-          </Card>
-          <Card title={t("embeddings.neighbors")}>
-            <div className="p-4">
-              <Neighbors
-                entries={entries}
-                matrices={results}
-                selected={cell.row}
-                onSelect={select}
-              />
-            </div>
-          </Card>
+          </div>
           <Card title={t("embeddings.similarity")}>
             <div className={classNames("grid gap-6 p-4", several && "xl:grid-cols-2")}>
               {results.map(({ model, matrix, pixels }) => (

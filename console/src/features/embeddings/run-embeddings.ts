@@ -16,15 +16,21 @@ export interface Run {
 
 let lastId = 0;
 
-/** One model that fails does not hide the results of the others. */
+/** One model that fails does not hide the results of the others. `onProgress`: with the share of all models together. */
 export async function runEmbeddings(
   models: readonly string[],
   { entries, columns }: Pick<Run, "entries" | "columns">,
   signal: AbortSignal,
+  onProgress: (share: number) => void,
 ): Promise<Run> {
+  const embedded = models.map(() => 0);
   const outcomes = await Promise.all(
-    models.map((model) =>
-      embed(model, entries, signal).catch((error: unknown) => ({ model, ...failureOf(error) })),
+    models.map((model, at) =>
+      embed(model, entries, signal, (count) => {
+        embedded[at] = count;
+        const sum = embedded.reduce((total, each) => total + each, 0);
+        onProgress(sum / (models.length * entries.length));
+      }).catch((error: unknown) => ({ model, ...failureOf(error) })),
     ),
   );
   lastId++;

@@ -1,5 +1,6 @@
 /** The texts as points and the images as thumbnails: near ones are similar. */
 import { useT } from "../../i18n/messages.ts";
+import { Progress } from "../../ui/progress.tsx";
 import type { Column } from "./color-scale.ts";
 import type { Entry } from "./entries.ts";
 import { PointMap } from "./point-map.tsx";
@@ -24,11 +25,7 @@ export function TextMap({ entries, vectors, ...props }: TextMapProps) {
     return (
       <div className="flex flex-col gap-2">
         <p className="text-muted">{t("embeddings.map.running")}</p>
-        <progress
-          aria-label={t("embeddings.map.running")}
-          value={projection.share}
-          className="w-full"
-        />
+        <Progress label={t("embeddings.map.running")} share={projection.share} />
       </div>
     );
   return (

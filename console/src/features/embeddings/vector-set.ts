@@ -1,4 +1,4 @@
-/** The vectors of one model. They are in a worker, which computes everything that depends on them. */
+/** A worker that reads texts, or holds the vectors of one model and computes everything that depends on them. */
 import type { VectorOperations, VectorRequest, VectorResponse } from "./vector-worker.ts";
 
 type Name = keyof VectorOperations;

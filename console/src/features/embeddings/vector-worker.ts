@@ -1,11 +1,12 @@
 /**
- * Holds the vectors of one model and computes with them. In a worker, because hundreds of vectors take seconds, for
- * which the page would not respond.
+ * Reads the texts of a file; holds the vectors of one model and computes with them. In a worker, because large files and
+ * hundreds of vectors take seconds, for which the page would not respond.
  */
 import { UMAP } from "umap-js";
 import { pixelsOf } from "./heat-map-pixels.ts";
 import { principalComponents } from "./pca.ts";
 import { qualityCurve, rankingQuality } from "./ranking-quality.ts";
+import { readFileTexts } from "./read-texts.ts";
 import {
   decodeVector,
   type Neighbor,
@@ -39,6 +40,8 @@ function similarities(): Float32Array {
 }
 
 const operations = {
+  read: ({ file, column }: { readonly file: File; readonly column: string | undefined }) =>
+    readFileTexts(file, column),
   /** Adds the vectors of an embeddings response. Returns its tokens. */
   add(response: ArrayBuffer): number {
     const { data, usage }: EmbeddingsResponse = JSON.parse(new TextDecoder().decode(response));
