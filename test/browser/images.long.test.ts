@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import sharp from "sharp";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, choose, chooseModels } from "./browser-test.ts";
+import { browserTest, choose, chooseModels, chooseOther } from "./browser-test.ts";
 import { downloaded, pixelsOf } from "./playground-image.ts";
 
 browserTest(
@@ -143,7 +143,7 @@ browserTest(
     const { page, open } = test;
     await open("/playground/images?model=gpt-image-2");
     await page.getByLabel("Prompt").fill("a lighthouse");
-    await choose(page.getByLabel("n", { exact: true }), "2");
+    await choose(page.getByLabel("Images", { exact: true }), "2");
     await page.getByLabel("Prompt").press("Control+Enter");
     const images = page.getByRole("figure");
     await images.nth(1).waitFor();
@@ -183,17 +183,21 @@ browserTest(
     const { page, open } = test;
     await open("/playground/images");
     await chooseModels(page, "dall-e-3");
-    await page.getByLabel("style").waitFor({ state: "attached" });
-    expect(await page.getByLabel("background").count()).toBe(0);
-    await page.getByText(/^dall-e-3 does not support .*background/).waitFor();
+    await page.getByLabel("Style").waitFor({ state: "attached" });
+    expect(await page.getByLabel("Background").count()).toBe(0);
+    await page.getByText(/^dall-e-3 does not support .*Background/).waitFor();
     await chooseModels(page, "dall-e-3", "gpt-image-2");
-    await page.getByText(/^gpt-image-2 does not support .*style/).waitFor();
-    // Four options are in view, and the others folded.
-    expect(await page.getByLabel("background").isVisible()).toBe(false);
+    await page.getByText(/^gpt-image-2 does not support .*Style/).waitFor();
+    // Five options are in view, and the others folded.
+    expect(await page.getByLabel("Moderation").isVisible()).toBe(false);
     await page.getByText("Advanced").click();
-    await page.getByLabel("background").waitFor();
+    await page.getByLabel("Moderation").waitFor();
+    // With several models, too, known values are a list. The API's name of an option is a tooltip.
+    await page.getByTitle("quality", { exact: true }).getByText("Quality").waitFor();
+    await choose(page.getByLabel("Quality"), "High");
+    await choose(page.getByLabel("Quality"), "Default");
     // A model that would refuse the request says so before the click.
-    await page.getByLabel("size").fill("9x9");
+    await chooseOther(page.getByLabel("Size", { exact: true }), "9x9");
     await page.getByText("dall-e-3 would reject this request").waitFor();
     // A model that cannot edit says so, as soon as there is a reference image.
     const image = await sharp({
@@ -218,7 +222,7 @@ browserTest("partial images are shown while the image is generated", async (test
   await chooseModels(page, "gpt-image-2");
   await page.getByLabel("Prompt").fill("a lighthouse");
   await page.getByText("Advanced").click();
-  await choose(page.getByLabel("partial_images"), "2");
+  await choose(page.getByLabel("Previews"), "2");
   // Observed in the page: on a busy machine the test may look only after the last image has replaced it.
   await page.evaluate(`new MutationObserver(() => {
     if (document.querySelector('img[alt="Partial image"]')) document.body.dataset.sawPartial = "yes";
@@ -246,3 +250,40 @@ browserTest("a failed image request links to its record", async (test) => {
   await record.getByRole("heading", { name: "Request", exact: true }).waitFor();
   await record.getByText("The prompt is refused.").first().waitFor();
 });
+
+browserTest(
+  "a run stays where it was when the next one is generated, and its settings are used again",
+  async ({ page, open }) => {
+    await open("/playground/images");
+    await chooseModels(page, "gpt-image-2", "vexel-sketch");
+    const generate = async (prompt: string): Promise<void> => {
+      await page.getByLabel("Prompt").fill(prompt);
+      await page.getByRole("button", { name: "Generate" }).click();
+      await page.getByRole("figure").getByAltText(prompt).nth(1).waitFor();
+    };
+    await choose(page.getByLabel("Quality"), "High");
+    await generate("a lighthouse");
+    await chooseModels(page, "vexel-sketch", "gpt-image-2");
+    await choose(page.getByLabel("Quality"), "Default");
+    await generate("a red boat");
+    const runs = page.getByRole("region", { name: "Run of gpt-image-2, vexel-sketch" });
+    expect(await runs.count()).toBe(2);
+    expect(await runs.first().getByAltText("a lighthouse").count()).toBe(2);
+    expect(await runs.nth(1).getByAltText("a red boat").count()).toBe(2);
+    expect(await seriousFindings(page)).toEqual([]);
+
+    await chooseModels(page, "gpt-image-2");
+    await runs.first().getByRole("button", { name: "Reuse settings" }).click();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("a lighthouse");
+    expect(await page.getByLabel("Quality").textContent()).toBe("High");
+    await page.getByRole("button", { name: "Remove vexel-sketch" }).waitFor();
+
+    // The image of a run is the source of the next edit, whose result is below it.
+    await runs.first().getByRole("button", { name: "Edit this" }).first().click();
+    await page.getByLabel("Paint the area that the model may change").waitFor();
+    await page.getByLabel("Prompt").fill("at night");
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.getByRole("figure").getByAltText("at night").first().waitFor();
+    await page.getByRole("figure").getByAltText("a lighthouse").first().waitFor();
+  },
+);

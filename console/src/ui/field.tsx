@@ -10,18 +10,20 @@ interface ControlIds {
 
 interface FieldProps {
   readonly label: string;
+  /** The name of the parameter in the API, shown as a tooltip. */
+  readonly apiName?: string;
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
   readonly required?: boolean;
   readonly children: (ids: ControlIds) => ReactNode;
 }
 
-export function Field({ label, hint, error, required = false, children }: FieldProps) {
+export function Field({ label, apiName, hint, error, required = false, children }: FieldProps) {
   const id = useId();
   const describedBy = error !== undefined || hint !== undefined ? `${id}-text` : undefined;
   return (
     <div className="flex flex-col gap-1">
-      <label htmlFor={id} className="text-xs font-medium text-muted">
+      <label htmlFor={id} title={apiName} className="text-xs font-medium text-muted">
         {label}
         {required && <span aria-hidden="true"> *</span>}
       </label>

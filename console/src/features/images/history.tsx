@@ -1,7 +1,7 @@
 /** The earlier results of this browser. */
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Columns2, RotateCcw } from "lucide-react";
-import { useT } from "../../i18n/messages.ts";
+import { type Translate, useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { ConfirmButton } from "../../ui/confirm.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
@@ -9,6 +9,7 @@ import { Empty, QueryView } from "../../ui/states.tsx";
 import { deleteFromGallery, type GalleryEntry, listGallery } from "./gallery-store.ts";
 import type { ImageActions } from "./image-actions.tsx";
 import { ImageButton } from "./image-button.tsx";
+import { optionLabel, valueLabel } from "./option-labels.ts";
 
 export const historyQuery = queryOptions({ queryKey: ["gallery"], queryFn: listGallery });
 
@@ -38,7 +39,7 @@ export function History({ actions }: { actions: ImageActions }) {
                   <p className="truncate" title={entry.parameters.prompt}>
                     {entry.parameters.prompt}
                   </p>
-                  <p className="text-xs wrap-anywhere text-muted">{summaryOf(entry)}</p>
+                  <p className="text-xs wrap-anywhere text-muted">{summaryOf(entry, t)}</p>
                   <div className="-ml-2 flex flex-wrap items-center">
                     <IconButton
                       icon={RotateCcw}
@@ -69,13 +70,18 @@ export function History({ actions }: { actions: ImageActions }) {
   );
 }
 
-/** Such as `gpt-image-2 · size 512x512 · 1.2 s · $0.04`. */
-const summaryOf = ({ parameters: { model, options }, durationMs, cost }: GalleryEntry): string =>
+/** Such as `gpt-image-2 · Size: Square · 512 × 512 · 1.2 s · $0.04`. */
+const summaryOf = (
+  { parameters: { model, options }, durationMs, cost }: GalleryEntry,
+  t: Translate,
+): string =>
   [
     model,
     ...Object.entries(options)
       .filter(([name]) => name !== "stream")
-      .map(([name, value]) => `${name} ${value}`),
+      .map(([name, value]) =>
+        t("text.pair", { name: optionLabel(name, t), value: valueLabel(value, t) }),
+      ),
     milliseconds(durationMs),
     dollars(cost),
   ].join(" · ");

@@ -21,9 +21,11 @@ export interface ImageActions {
 interface ImageButtonsProps {
   readonly entry: GalleryEntry;
   readonly actions: ImageActions;
+  /** The settings of a run are used again by a button above its images. */
+  readonly hasReuse?: boolean;
 }
 
-export function ImageButtons({ entry, actions }: ImageButtonsProps) {
+export function ImageButtons({ entry, actions, hasReuse = true }: ImageButtonsProps) {
   const t = useT();
   const { image } = entry;
   return (
@@ -32,22 +34,23 @@ export function ImageButtons({ entry, actions }: ImageButtonsProps) {
         <Pencil size={14} />
         {t("images.editThis")}
       </Button>
-      <IconButton
-        icon={ImagePlus}
-        label={t("images.asReference")}
-        onClick={() => actions.addReference(image)}
-      />
+      <Button size="small" onClick={() => actions.addReference(image)}>
+        <ImagePlus size={14} />
+        {t("images.asReference")}
+      </Button>
       <IconButton
         icon={Columns2}
         label={t("images.compare")}
         aria-pressed={actions.isCompared(entry)}
         onClick={() => actions.compare(entry)}
       />
-      <IconButton
-        icon={RotateCcw}
-        label={t("images.useAgain")}
-        onClick={() => actions.useAgain(entry)}
-      />
+      {hasReuse && (
+        <IconButton
+          icon={RotateCcw}
+          label={t("images.useAgain")}
+          onClick={() => actions.useAgain(entry)}
+        />
+      )}
       <IconButton
         icon={Download}
         label={t("action.download")}

@@ -5,6 +5,7 @@ import { dollars, milliseconds } from "../../lib/format.ts";
 import { RequestLink } from "../../ui/request-link.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { GalleryEntry } from "./gallery-store.ts";
+import { optionLabel, valueLabel } from "./option-labels.ts";
 
 interface Fact {
   readonly name: string;
@@ -22,7 +23,7 @@ function useFacts(entry: GalleryEntry): readonly Fact[] {
     { name: t("images.prompt"), value: prompt },
     ...Object.entries(options)
       .filter(([name]) => name !== "stream")
-      .map(([name, value]) => ({ name, value })),
+      .map(([name, value]) => ({ name: optionLabel(name, t), value: valueLabel(value, t) })),
     ...(entry.references.length > 0
       ? [{ name: t("images.references"), value: String(entry.references.length) }]
       : []),

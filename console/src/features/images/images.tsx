@@ -17,9 +17,9 @@ import type { ImageActions } from "./image-actions.tsx";
 import { ImageFields } from "./image-fields.tsx";
 import { Lightbox } from "./lightbox.tsx";
 import { MaskPainter } from "./mask-painter.tsx";
-import { RunCard } from "./run-card.tsx";
+import { RunFeed } from "./run-feed.tsx";
 import { useImageForm } from "./use-image-form.ts";
-import { useImageRuns } from "./use-image-runs.ts";
+import { type ImageSettings, useImageRuns } from "./use-image-runs.ts";
 
 type View = "results" | "mask" | "history";
 
@@ -36,7 +36,7 @@ export function ImagesPage() {
   const { model } = useSearch({ from: "/signed-in/playground/images" });
   const form = useImageForm(models, model);
   const { data: history = [] } = useQuery(historyQuery);
-  const { runs, start, cancel, isRunning } = useImageRuns(() =>
+  const { clicks, start, cancel, isRunning } = useImageRuns(() =>
     queryClient.invalidateQueries({ queryKey: historyQuery.queryKey }),
   );
   const [view, setView] = useState<View>("results");
@@ -50,8 +50,14 @@ export function ImagesPage() {
   };
   const generate = async (): Promise<void> => {
     if (isRunning || !form.isComplete) return;
-    start(await form.requests(), form.mask.steps);
-    show("results");
+    const { settings } = form;
+    start(await form.requests(), settings);
+    setView("results");
+  };
+  const reuse = (settings: ImageSettings): void => {
+    form.useAgain(settings);
+    setViewed(undefined);
+    scrollTo({ top: 0 });
   };
   const actions: ImageActions = {
     view: (entry, among) => setViewed({ entry, among }),
@@ -72,11 +78,8 @@ export function ImagesPage() {
           : [...present, entry],
       );
     },
-    useAgain: (entry) => {
-      form.useAgain(entry);
-      setViewed(undefined);
-      scrollTo({ top: 0 });
-    },
+    useAgain: ({ parameters: { model: used, ...parameters }, references, maskSteps }) =>
+      reuse({ models: [used], ...parameters, references, maskSteps }),
     isCompared: ({ id }) => compared.some((entry) => entry.id === id),
   };
   const names = {
@@ -129,14 +132,10 @@ export function ImagesPage() {
           {
             name: names.results,
             content:
-              runs.length === 0 ? (
+              clicks.length === 0 ? (
                 <Empty title={t("images.noResults")}>{t("images.noResults.hint")}</Empty>
               ) : (
-                <div className={runs.length > 1 ? "grid gap-4 xl:grid-cols-2" : ""}>
-                  {runs.map((run) => (
-                    <RunCard key={run.id} run={run} actions={actions} />
-                  ))}
-                </div>
+                <RunFeed clicks={clicks} actions={actions} onReuse={reuse} />
               ),
           },
           ...(form.isEdit

@@ -1,12 +1,13 @@
 /** The options that the chosen models have: the usual ones in view, the others folded. */
-import { useId } from "react";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
+import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Input } from "../../ui/input.tsx";
 import { More } from "../../ui/more.tsx";
 import { Select } from "../../ui/select.tsx";
 import { optionsOf } from "./image-request.ts";
+import { optionLabel, valueLabel } from "./option-labels.ts";
 
 interface ModelOptionsProps {
   readonly models: readonly ShownModel[];
@@ -17,8 +18,10 @@ interface ModelOptionsProps {
 
 interface SharedOption {
   readonly name: string;
-  /** Values of all models together. `true`: any value. */
-  readonly values: readonly string[] | true;
+  /** The values of all models together. */
+  readonly values: readonly string[];
+  /** A model takes other values as well. */
+  readonly isOpen: boolean;
 }
 
 /** The page shows images itself, and requests a stream if it shows partial images. */
@@ -40,7 +43,7 @@ const knownOptions: readonly string[] = [
   "frame_count",
 ];
 /** The number of options that are always in view. */
-const mainOptions = 4;
+const mainOptions = 5;
 
 const rankOf = (name: string): number => {
   const at = knownOptions.indexOf(name);
@@ -59,7 +62,7 @@ function sharedOptions(models: readonly ShownModel[], isEdit: boolean): SharedOp
         return own === undefined || own === true ? [] : own;
       });
       const isOpen = all.some((options) => options[name] === true);
-      return { name, values: isOpen ? true : [...new Set(values)] };
+      return { name, values: [...new Set(values)], isOpen };
     });
 }
 
@@ -67,20 +70,23 @@ export function ModelOptions({ models, isEdit, values, onChange }: ModelOptionsP
   const t = useT();
   const options = sharedOptions(models, isEdit);
   const field = (option: SharedOption) => (
-    <Field
-      key={option.name}
-      label={option.name}
-      hint={option.name === "partial_images" ? t("images.partialHint") : undefined}
-    >
-      {(ids) => (
-        <OptionInput
-          {...ids}
-          option={option}
-          value={values[option.name] ?? ""}
-          onChange={(value) => onChange({ ...values, [option.name]: value })}
-        />
-      )}
-    </Field>
+    // A size with its shape is a long text.
+    <div key={option.name} className={option.name === "size" ? "col-span-2" : undefined}>
+      <Field
+        label={optionLabel(option.name, t)}
+        apiName={option.name}
+        hint={option.name === "partial_images" ? t("images.partialHint") : undefined}
+      >
+        {(ids) => (
+          <OptionInput
+            {...ids}
+            option={option}
+            value={values[option.name] ?? ""}
+            onChange={(value) => onChange({ ...values, [option.name]: value })}
+          />
+        )}
+      </Field>
+    </div>
   );
   const folded = options.slice(mainOptions);
   const isSet = ({ name }: SharedOption): boolean => (values[name] ?? "") !== "";
@@ -109,7 +115,10 @@ function Differences({ models, isEdit, options }: DifferencesProps) {
   const names = [...new Set([...options.map(({ name }) => name), ...knownOptions])];
   return models.map((model) => {
     const own = optionsOf(model, isEdit) ?? {};
-    const missing = names.filter((name) => !(name in own)).join(", ");
+    const missing = names
+      .filter((name) => !(name in own))
+      .map((name) => optionLabel(name, t))
+      .join(", ");
     return (
       missing !== "" && (
         <p key={model.id} title={missing} className="-mt-2 truncate text-xs text-muted">
@@ -144,41 +153,28 @@ const numberRanges: Readonly<Record<string, { readonly min: number; readonly max
   frame_duration_ms: { min: 0, max: 655_350 },
 };
 
-function OptionInput({ option, value, onChange, ...ids }: OptionInputProps) {
+/** A list as far as values are known, in which another value can be typed if a model takes any. */
+function OptionInput({
+  option: { name, values, isOpen },
+  value,
+  onChange,
+  ...ids
+}: OptionInputProps) {
   const t = useT();
-  const listId = useId();
-  if (option.values === true) {
-    const range = numberRanges[option.name];
-    const suggestions = commonValues[option.name];
+  const range = numberRanges[name];
+  if (isOpen && range)
     return (
-      <>
-        <Input
-          {...ids}
-          {...(range ? { type: "number", ...range } : {})}
-          {...(suggestions && { list: listId })}
-          placeholder={t("images.default")}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-        {suggestions && (
-          <datalist id={listId}>
-            {suggestions.map((each) => (
-              <option key={each} value={each} />
-            ))}
-          </datalist>
-        )}
-      </>
+      <Input
+        {...ids}
+        type="number"
+        {...range}
+        placeholder={t("images.default")}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
     );
-  }
-  return (
-    <Select
-      {...ids}
-      value={value}
-      onChange={onChange}
-      options={[
-        { value: "", label: t("images.default") },
-        ...option.values.map((each) => ({ value: each, label: each })),
-      ]}
-    />
-  );
+  const known = [...new Set([...values, ...((isOpen && commonValues[name]) || [])])];
+  const options = ["", ...known].map((each) => ({ value: each, label: valueLabel(each, t) }));
+  if (!isOpen) return <Select {...ids} value={value} onChange={onChange} options={options} />;
+  return <Combobox {...ids} value={value} onChange={onChange} options={options} allowsOther />;
 }

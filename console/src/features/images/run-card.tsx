@@ -36,7 +36,7 @@ export function RunCard({ run, actions }: RunCardProps) {
           {entries.map((entry) => (
             <figure key={entry.id} className="flex flex-col gap-2">
               <ImageButton entry={entry} onClick={() => actions.view(entry, entries)} />
-              <ImageButtons entry={entry} actions={actions} />
+              <ImageButtons entry={entry} actions={actions} hasReuse={false} />
             </figure>
           ))}
         </div>

@@ -4,10 +4,10 @@ import type { ShownModel } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { preselected } from "../models/preselected.ts";
 import { exportMask } from "./draw-mask.ts";
-import type { GalleryEntry } from "./gallery-store.ts";
 import { estimateOf, type ImageRequest, supportedOptions } from "./image-request.ts";
 import { emptyHistory, type MaskHistory } from "./mask-history.ts";
 import { useBitmap } from "./use-bitmap.ts";
+import type { ImageSettings } from "./use-image-runs.ts";
 
 /** `models`: the image models. `first`: the id of the model that is chosen at first. */
 export function useImageForm(models: readonly ShownModel[], first: string | undefined) {
@@ -69,12 +69,19 @@ export function useImageForm(models: readonly ShownModel[], first: string | unde
         bitmap && hasMask ? await exportMask(bitmap.width, bitmap.height, mask.steps) : undefined;
       return parameters.map((each) => ({ ...each, references, mask: file }));
     },
-    useAgain: ({ parameters: used, references: images, maskSteps }: GalleryEntry): void => {
+    settings: {
+      models: selected.map(({ id }) => id),
+      prompt,
+      options,
+      references,
+      maskSteps: hasMask ? mask.steps : [],
+    } satisfies ImageSettings,
+    useAgain: (used: ImageSettings): void => {
       setPrompt(used.prompt);
       setOptions(used.options);
-      setChosen([used.model]);
-      setImages(images);
-      setMask({ steps: maskSteps, undone: [] });
+      setChosen(used.models);
+      setImages(used.references);
+      setMask({ steps: used.maskSteps, undone: [] });
     },
   };
 }

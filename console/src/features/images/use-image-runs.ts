@@ -1,4 +1,4 @@
-/** The runs of one click: one for each model, at the same time. */
+/** The runs of every click, the oldest first. A click has one run for each model, at the same time. */
 import { useRef, useState } from "react";
 import { failureOf, type RequestFailure } from "../../api/client.ts";
 import { requestCost } from "../../api/request-cost.ts";
@@ -6,6 +6,24 @@ import { addToGallery, type GalleryEntry } from "./gallery-store.ts";
 import { type GeneratedImages, generateImages } from "./generate-images.ts";
 import type { ImageRequest } from "./image-request.ts";
 import type { MaskStep } from "./mask-history.ts";
+
+/** What the form had at a click, to be used again. */
+export interface ImageSettings {
+  readonly models: readonly string[];
+  readonly prompt: string;
+  readonly options: Readonly<Record<string, string>>;
+  readonly references: readonly Blob[];
+  readonly maskSteps: readonly MaskStep[];
+}
+
+export interface ImageClick {
+  readonly id: string;
+  readonly settings: ImageSettings;
+  readonly runs: readonly ImageRun[];
+}
+
+/** Earlier ones leave the page. The history has their images. */
+const maxClicks = 20;
 
 export interface ImageRun {
   readonly id: string;
@@ -26,11 +44,20 @@ export const isRunning = ({ result, failure, isCanceled }: ImageRun): boolean =>
 
 /** `onStored`: called when results were added to the gallery. */
 export function useImageRuns(onStored: () => unknown) {
-  const [runs, setRuns] = useState<readonly ImageRun[]>([]);
+  const [clicks, setClicks] = useState<readonly ImageClick[]>([]);
   const abort = useRef<AbortController>(null);
 
   const update = (id: string, changes: (run: ImageRun) => Partial<ImageRun>): void =>
-    setRuns((present) => present.map((run) => (run.id === id ? { ...run, ...changes(run) } : run)));
+    setClicks((present) =>
+      present.map((click) =>
+        click.runs.some((run) => run.id === id)
+          ? {
+              ...click,
+              runs: click.runs.map((run) => (run.id === id ? { ...run, ...changes(run) } : run)),
+            }
+          : click,
+      ),
+    );
 
   const execute = async (
     { id, request }: ImageRun,
@@ -54,17 +81,22 @@ export function useImageRuns(onStored: () => unknown) {
     }
   };
 
-  /** `maskSteps`: kept in the gallery, so that the mask can be painted further. */
-  const start = (requests: readonly ImageRequest[], maskSteps: readonly MaskStep[]): void => {
+  /** The mask is kept in the gallery, so that it can be painted further. */
+  const start = (requests: readonly ImageRequest[], settings: ImageSettings): void => {
     abort.current = new AbortController();
     const { signal } = abort.current;
     const startedAt = performance.now();
-    const started = requests.map((request) => ({ id: newId(), request, startedAt }));
-    setRuns(started);
-    for (const run of started) void execute(run, maskSteps, signal);
+    const runs = requests.map((request) => ({ id: newId(), request, startedAt }));
+    setClicks((present) => [...present, { id: newId(), settings, runs }].slice(-maxClicks));
+    for (const run of runs) void execute(run, settings.maskSteps, signal);
   };
 
-  return { runs, start, cancel: () => abort.current?.abort(), isRunning: runs.some(isRunning) };
+  return {
+    clicks,
+    start,
+    cancel: () => abort.current?.abort(),
+    isRunning: clicks.some(({ runs }) => runs.some(isRunning)),
+  };
 }
 
 /** `crypto.randomUUID` exists in secure contexts only; a gateway on plain http in a company network is not one. */

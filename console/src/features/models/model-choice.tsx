@@ -1,10 +1,11 @@
 /** The models that a playground uses at once. */
 import { X } from "lucide-react";
 import type { ShownModel } from "../../../../contract/admin.ts";
-import { useT } from "../../i18n/messages.ts";
+import { useLanguage } from "../../i18n/messages.ts";
+import { dateOnly } from "../../lib/time.ts";
 import { MultiCombobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
-import { isShutDown } from "./preselected.ts";
+import { endsSoon, isShutDown } from "./preselected.ts";
 
 interface ModelChoiceProps {
   readonly models: readonly ShownModel[];
@@ -15,7 +16,7 @@ interface ModelChoiceProps {
 }
 
 export function ModelChoice({ models, selected, onChange, unavailable }: ModelChoiceProps) {
-  const t = useT();
+  const { t, language } = useLanguage();
   return (
     <div className="flex flex-col gap-1.5">
       <Field label={t("nav.models")}>
@@ -27,9 +28,12 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
             options={models.map((model) => {
               const reason = unavailable(model);
               const ended = isShutDown(model) ? t("playground.modelShutDown") : undefined;
+              const end = endsSoon(model);
+              const ends = end && t("playground.modelEnds", { date: dateOnly(end, language) });
               const hint =
                 reason ??
                 ended ??
+                ends ??
                 (model.reads_images === true ? t("model.can.images") : undefined);
               return {
                 value: model.id,
@@ -44,6 +48,16 @@ export function ModelChoice({ models, selected, onChange, unavailable }: ModelCh
       {models.some((model) => selected.includes(model.id) && isShutDown(model)) && (
         <p className="text-xs text-warn">{t("playground.shutDown")}</p>
       )}
+      {models.map((model) => {
+        const end = selected.includes(model.id) ? endsSoon(model) : undefined;
+        return (
+          end && (
+            <p key={model.id} className="text-xs text-warn">
+              {t("playground.ends", { model: model.id, date: dateOnly(end, language) })}
+            </p>
+          )
+        );
+      })}
       {selected.length > 1 && (
         <ul className="flex flex-wrap gap-1">
           {selected.map((id) => (
