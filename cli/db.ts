@@ -1,4 +1,4 @@
-/** vexel db: migrates the shared database, moves a data folder into it, backs up and restores either. */
+/** vexel db: migrates the shared database, moves a data folder into it, backs up, compares and restores. */
 import { existsSync } from "node:fs";
 import type { Settings } from "../server/settings.ts";
 import { OutboxRecovery } from "../server/storage/files/outbox-recovery.ts";
@@ -27,6 +27,7 @@ export const db: Command = {
        vexel db move
        vexel db backup FOLDER [--with-secrets]
        vexel db restore FOLDER
+       vexel db compare FOLDER [--export FILE]
 
 "migrate" and "move" use the PostgreSQL database DATABASE_URL. "migrate" creates and updates its tables;
 every gateway does that at its start, too. "move" copies API keys, stored entities, users,
@@ -40,20 +41,31 @@ before.
 pg_dump) into a new FOLDER, also while gateways run. The keys that decrypt stored
 credentials and sign image links are copied with --with-secrets only. "restore" copies a
 backup into an empty data folder or an empty database (with pg_restore). No gateway may
-use the folder or the database meanwhile.`,
+use the folder or the database meanwhile.
+
+"compare" says how many rows of the data folder VEXEL_DATA a backup lacks, before the backup
+takes its place. --export writes the rows to a new FILE, as JSON lines. Stop the gateway
+first.`,
   run: async (args) => {
-    const { positionals, values } = readArguments(args, { "with-secrets": { type: "boolean" } });
+    const { positionals, values } = readArguments(args, {
+      "with-secrets": { type: "boolean" },
+      export: { type: "string" },
+    });
     const [action, folder, ...more] = positionals;
-    if (action === "backup" || action === "restore") {
+    if (action === "backup" || action === "restore" || action === "compare") {
       if (folder === undefined) throw new UsageError("missing argument: FOLDER.");
       if (more.length > 0) throw new UsageError(`unexpected argument "${more[0]}".`);
+      if (action === "compare") {
+        const { compareBackup } = await import("./compare-backup.ts");
+        return compareBackup(settingsOrUsage(), folder, values.export);
+      }
       const { backup, restore } = await import("./backup.ts");
       return action === "backup"
         ? backup(settingsOrUsage(), folder, values["with-secrets"] ?? false)
         : restore(settingsOrUsage(), folder);
     }
     if (action !== "migrate" && action !== "move")
-      throw unknownAction(action, ["migrate", "move", "backup", "restore"]);
+      throw unknownAction(action, ["migrate", "move", "backup", "restore", "compare"]);
     if (folder !== undefined) throw new UsageError(`unexpected argument "${folder}".`);
     const settings = settingsOrUsage();
     if (settings.DATABASE_URL === "") throw new UsageError("DATABASE_URL is not set.");

@@ -29,7 +29,8 @@ import { unlimitedDisk } from "./unlimited-disk.ts";
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
 
-const sourceCommand = (program: string): readonly string[] => [
+/** Runs the command line of the sources in a folder. */
+export const sourceCommand = (program: string): readonly string[] => [
   process.execPath,
   "--no-install",
   join(program, "cli", "main.ts"),

@@ -4,12 +4,12 @@
  *
  *   bun test/contract/make-fixtures.ts FOLDER    writes FOLDER/sqlite.tar.gz and FOLDER/postgres.tar.gz
  *
- * Each archive has the data folder, vexel.yaml and made-at.txt; that of PostgreSQL has database.sql and the
- * objects of the object store as well. The secret
- * and the admin token are those below. Fails if a table has no row: a new table needs a step here that fills it.
+ * Each archive has the data folder, vexel.yaml, and known.json with the time and what clients know; that of PostgreSQL
+ * has database.sql and the objects of the object store as well. Fails if a table has no row: a new table needs a step
+ * here that fills it, and its times a statement in the files of FOLDER that open-fixture.ts runs.
  */
 import { Database } from "bun:sqlite";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startFakeS3 } from "../fake-s3.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
@@ -17,10 +17,8 @@ import { configFor, type GatewayProcess, startProcess, temporaryFolder } from ".
 import { pathOf } from "../programs.ts";
 import { databaseName, sharedPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
+import { adminToken, fixtureEnvironment } from "./open-fixture.ts";
 import { sendRequests, storeEverything } from "./store-everything.ts";
-
-const fixtureSecret = "the-secret-of-the-fixtures";
-const adminToken = "the-admin-token-of-the-fixtures";
 
 /** Tables that may have no row, with the reason. */
 const mayBeEmpty: Readonly<Record<string, string>> = {
@@ -44,7 +42,7 @@ for (const database of ["sqlite", "postgres"] as const) {
     ...(url !== undefined && { DATABASE_URL: url }),
     ...(s3 && { BLOB_URL: s3.url("vexel") }),
   });
-  await storeEverything({ gateway, fake, adminToken });
+  const known = await storeEverything({ gateway, fake, adminToken });
   if (url !== undefined) {
     const hasRow = async (table: string): Promise<boolean> =>
       new Map(await rowsOfDatabase(databaseName(url))).get(`postgres ${table}`) !== 0;
@@ -56,8 +54,12 @@ for (const database of ["sqlite", "postgres"] as const) {
   // In the middle of a batch and of an image job, as after a loss of power.
   gateway.kill("SIGKILL");
   await gateway.exited;
-  writeFileSync(join(folder.path, "made-at.txt"), `${Date.now()}\n`);
-  const counts = rowsOfFolder(join(folder.path, "data"));
+  const facts = { madeAt: Date.now(), upstream: fake.url, ...known };
+  writeFileSync(join(folder.path, "known.json"), `${JSON.stringify(facts, undefined, 1)}\n`);
+  const data = join(folder.path, "data");
+  const counts = rowsOfFolder(data);
+  for (const name of ["lock.db", "temp"])
+    rmSync(join(data, name), { recursive: true, force: true });
   if (server && url !== undefined) {
     for (const [name, count] of await rowsOfDatabase(databaseName(url))) counts.set(name, count);
     dump(url, join(folder.path, "database.sql"));
@@ -71,7 +73,7 @@ for (const database of ["sqlite", "postgres"] as const) {
   const archive = join(target, `${database}.tar.gz`);
   const names = [
     "data",
-    "made-at.txt",
+    "known.json",
     "vexel.yaml",
     ...(url === undefined ? [] : ["database.sql", "objects"]),
   ];
@@ -79,19 +81,15 @@ for (const database of ["sqlite", "postgres"] as const) {
   fake.close();
   await s3?.stop();
 }
+// The server of PostgreSQL would keep this process.
+process.exit(0);
 
 function start(
   folder: string,
   fake: Fake,
   stores: Readonly<Record<string, string>>,
 ): Promise<GatewayProcess> {
-  const env: Record<string, string> = {
-    VEXEL_SECRET: fixtureSecret,
-    VEXEL_ADMIN_TOKEN: adminToken,
-    VEXEL_CACHE_BYTES: "1000000",
-    VEXEL_WEBHOOK_PRIVATE: "127.0.0.1",
-    ...stores,
-  };
+  const env = { ...fixtureEnvironment, ...stores };
   return startProcess({ folder, yaml: configFor(fake.url), env });
 }
 

@@ -6,6 +6,37 @@ import { until } from "../until.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** What clients and users know of it: `known.json` of a fixture. */
+export interface Known {
+  /** The API key that is stored. That of vexel.yaml is `testKey`. */
+  readonly appKey: string;
+  readonly password: string;
+  /** The secret of Ada's second factor. */
+  readonly totpSecret: string;
+  readonly sessionCookie: string;
+  /** Ada's token of the admin API. */
+  readonly adaToken: string;
+  /** The path of a stored image, signed. The signature covers the time at which it expires. */
+  readonly imageLink: string;
+  readonly imageRequest: Json;
+  readonly idempotencyKey: string;
+  /** The response to it. */
+  readonly idempotentBody: string;
+  /** The signing secret of the webhook endpoint of the key. */
+  readonly endpointSecret: string;
+  readonly keptFile: string;
+  readonly keptText: string;
+  readonly upload: string;
+  readonly uploadPart: string;
+  readonly uploadBytes: number;
+  readonly doneBatch: string;
+  /** No line of it is settled. */
+  readonly heldBatch: string;
+  /** Two of its four lines are settled, and the third waits for the upstream. */
+  readonly imageBatch: string;
+  readonly imageJob: string;
+}
+
 interface Options {
   readonly gateway: GatewayProcess;
   readonly fake: Fake;
@@ -13,18 +44,22 @@ interface Options {
 }
 
 const password = "a long password of the fixtures";
+export const webhookSecret = `whsec_${btoa("the webhook of the fixtures, a text of bytes")}`;
+export const heldLines = 100;
 
-/** Ends while a batch and an image job wait for the upstream, with some lines of the batch done. */
-export async function storeEverything(options: Options): Promise<void> {
-  await configure(options);
-  await useAccount(options);
-  await sendRequests(options);
-  await storeFiles(options);
-  await leaveJobsHalfDone(options);
+/** Ends while two batches and an image job wait for the upstream, with some lines of a batch done. */
+export async function storeEverything(options: Options): Promise<Known> {
+  return {
+    ...(await configure(options)),
+    ...(await useAccount(options)),
+    ...(await sendRequests(options)),
+    ...(await storeFiles(options)),
+    ...(await leaveJobsHalfDone(options)),
+  };
 }
 
 /** The stored configuration: projects, upstreams, models, keys, webhooks and alerts. */
-async function configure({ gateway, fake, adminToken }: Options): Promise<void> {
+async function configure({ gateway, fake, adminToken }: Options): Promise<Pick<Known, "appKey">> {
   const admin = client(`${gateway.url}/admin/api`, { authorization: `Bearer ${adminToken}` });
   await admin.post("/projects", { name: "web", budget: { month: 100 } });
   await admin.post("/upstreams", {
@@ -37,11 +72,11 @@ async function configure({ gateway, fake, adminToken }: Options): Promise<void> 
   await admin.post("/models", { id: "stored-model", kind: "embedding", targets });
   await admin.post("/webhooks", {
     url: "https://hooks.example.com/vexel",
-    secret: `whsec_${btoa("the webhook of the fixtures, a text of bytes")}`,
+    secret: webhookSecret,
     events: ["key.created"],
   });
   await admin.post("/alerts", { name: "errors", metric: "error_rate", above: 5 });
-  await admin.post("/keys", {
+  const { key: appKey } = await admin.post("/keys", {
     name: "app",
     project: "web",
     budget: { month: 10 },
@@ -49,10 +84,14 @@ async function configure({ gateway, fake, adminToken }: Options): Promise<void> 
   });
   const { id } = await admin.post("/keys", { name: "revoked" });
   await admin.send("DELETE", `/keys/${id}`);
+  return { appKey: String(appKey) };
 }
 
 /** A user with a second factor, a session and a token, and a user who was invited. */
-async function useAccount({ gateway, adminToken }: Options): Promise<void> {
+async function useAccount({
+  gateway,
+  adminToken,
+}: Options): Promise<Pick<Known, "password" | "totpSecret" | "sessionCookie" | "adaToken">> {
   const base = `${gateway.url}/admin/api`;
   const admin = client(base, { authorization: `Bearer ${adminToken}` });
   await admin.post("/users", { name: "Ada", password, role: "admin", projects: "all" });
@@ -63,81 +102,147 @@ async function useAccount({ gateway, adminToken }: Options): Promise<void> {
   const { enrollment, secret } = await ada.post("/account/totp", { password });
   const code = totpCode(String(secret), Date.now());
   await ada.send("PUT", "/account/totp", { enrollment, code });
-  await ada.post("/account/tokens", { name: "deploy", expires_in_days: 30, password });
+  const { token } = await ada.post("/account/tokens", {
+    name: "deploy",
+    expires_in_days: 30,
+    password,
+  });
+  const { cookie = "" } = ada.session();
+  return {
+    password,
+    totpSecret: String(secret),
+    sessionCookie: cookie,
+    adaToken: String(token),
+  };
 }
 
 /** Successful, cached, refused, idempotent and attributed requests. */
-export async function sendRequests({ gateway }: Options): Promise<void> {
+export async function sendRequests({
+  gateway,
+}: Options): Promise<
+  Pick<Known, "imageLink" | "imageRequest" | "idempotencyKey" | "idempotentBody">
+> {
   const api = client(`${gateway.url}/v1`, { authorization: `Bearer ${testKey}` });
   const embedding = { model: "text-embedding-3-small", input: ["one", "two"], user: "end-user" };
   await api.post("/embeddings", embedding);
   await api.post("/embeddings", embedding);
   await api.send("POST", "/embeddings", { model: "no-such-model", input: "x" }, [404]);
   const image = { model: "gpt-image-2", prompt: "an otter", response_format: "url" };
-  await api.post("/images/generations", image);
+  const { data } = await api.post("/images/generations", image);
+  const [{ url = "" } = {}] = data as { url?: string }[];
+  const { pathname, search } = new URL(url);
   const once = client(`${gateway.url}/v1`, {
     authorization: `Bearer ${testKey}`,
     "idempotency-key": "fixture-1",
   });
-  await once.post("/images/generations", image);
+  const body = await once.post("/images/generations", image);
+  return {
+    imageLink: pathname + search,
+    imageRequest: image,
+    idempotencyKey: "fixture-1",
+    idempotentBody: JSON.stringify(body),
+  };
 }
 
 /** A file, an upload with one part, and a webhook endpoint of the key. */
-async function storeFiles({ gateway, fake }: Options): Promise<void> {
+async function storeFiles({
+  gateway,
+  fake,
+}: Options): Promise<
+  Pick<Known, "endpointSecret" | "keptFile" | "keptText" | "upload" | "uploadPart" | "uploadBytes">
+> {
   const api = client(`${gateway.url}/v1`, { authorization: `Bearer ${testKey}` });
-  await uploadFile(gateway, "kept.jsonl", line("kept", "kept"));
+  const keptText = line("kept", "kept");
+  const kept = await uploadFile(gateway, "kept.jsonl", keptText);
+  const uploadBytes = 1000;
   const upload = await api.post("/uploads", {
     purpose: "batch",
     filename: "half.jsonl",
-    bytes: 1000,
+    bytes: uploadBytes,
     mime_type: "application/jsonl",
   });
   const part = new FormData();
   part.append("data", new Blob([line("part", "part")]), "part");
-  await form(gateway, `/uploads/${upload.id}/parts`, part);
-  await api.post("/webhook_endpoints", {
+  const { id: uploadPart } = await form(gateway, `/uploads/${upload.id}/parts`, part);
+  const endpoint = await api.post("/webhook_endpoints", {
     name: "jobs",
     url: new URL("/hooks", fake.url).href,
     event_types: ["batch.completed"],
   });
+  return {
+    endpointSecret: String(endpoint.signing_secret),
+    keptFile: String(kept.id),
+    keptText,
+    upload: String(upload.id),
+    uploadPart: String(uploadPart),
+    uploadBytes,
+  };
 }
 
-/** A completed batch; a batch with done and waiting lines; an image job that waits for the upstream. */
-async function leaveJobsHalfDone({ gateway, fake }: Options): Promise<void> {
+/** A completed batch; a batch of texts and one of images that wait for the upstream; an image job that waits for it. */
+async function leaveJobsHalfDone({
+  gateway,
+  fake,
+}: Options): Promise<Pick<Known, "doneBatch" | "heldBatch" | "imageBatch" | "imageJob">> {
   const api = client(`${gateway.url}/v1`, { authorization: `Bearer ${testKey}` });
-  const startBatch = async (texts: readonly string[]): Promise<Json> => {
-    const lines = texts.map((text, at) => line(`line-${at}`, text)).join("");
-    const { id } = await uploadFile(gateway, "lines.jsonl", lines);
-    return api.post("/batches", {
-      input_file_id: id,
-      endpoint: "/v1/embeddings",
-      completion_window: "24h",
-    });
+  const startBatch = async (lines: readonly string[], endpoint = embeddings): Promise<Json> => {
+    const { id } = await uploadFile(gateway, "lines.jsonl", lines.join(""));
+    return api.post("/batches", { input_file_id: id, endpoint, completion_window: "24h" });
   };
-  const statusOf = async (id: unknown) => await api.send("GET", `/batches/${id}`);
-  const done = await startBatch(["a", "b"]);
-  await until(async () => (await statusOf(done.id)).status === "completed");
+  const batch = async (id: unknown) =>
+    (await api.send("GET", `/batches/${id}`)) as {
+      readonly status: string;
+      readonly request_counts: { readonly completed: number };
+    };
+  const done = await startBatch([line("line-0", "a"), line("line-1", "b")]);
+  await until(async () => (await batch(done.id)).status === "completed");
 
   const never = new Promise(() => undefined);
   const isHeld = ({ json }: RecordedRequest): boolean => JSON.stringify(json)?.includes("held");
   fake.script({ until: never }, { times: 1000, when: isHeld });
-  // More lines than run at a time, so that some wait for their turn.
-  const held = Array.from({ length: 100 }, (_, at) => `held ${at}`);
-  const half = await startBatch(["c", "d", ...held]);
+  const texts = Array.from({ length: heldLines }, (_, at) => line(`line-${at}`, `held ${at}`));
+  const held = await startBatch(texts);
   await until(() => fake.requests.some(isHeld));
+
+  const isHeldImage = (request: RecordedRequest): boolean =>
+    isHeld(request) && request.path.endsWith("/images/generations");
+  const heldImages = () => fake.requests.filter(isHeldImage).length;
+  const prompts = ["first", "second", "held third", "fourth"];
+  const images = await startBatch(
+    prompts.map((prompt) => imageLine(prompt)),
+    generations,
+  );
+  await until(
+    async () => heldImages() === 1 && (await batch(images.id)).request_counts.completed === 2,
+  );
   const image = { model: "gpt-image-2", prompt: "held image", async: true };
   const job = await api.send("POST", "/images/generations", image, [202]);
-  const isImage = ({ path }: RecordedRequest): boolean => path.endsWith("/images/generations");
-  await until(() => fake.requests.filter(isHeld).some(isImage));
-  console.log(`Half done: batch ${half.id}, image job ${job.id}`);
+  await until(() => heldImages() === 2);
+  return {
+    doneBatch: String(done.id),
+    heldBatch: String(held.id),
+    imageBatch: String(images.id),
+    imageJob: String(job.id),
+  };
 }
+
+const embeddings = "/v1/embeddings";
+const generations = "/v1/images/generations";
+
+const imageLine = (prompt: string): string =>
+  `${JSON.stringify({
+    custom_id: prompt,
+    method: "POST",
+    url: generations,
+    body: { model: "gpt-image-2", prompt },
+  })}\n`;
 
 const line = (id: string, input: string): string =>
   `${JSON.stringify({
     custom_id: id,
     method: "POST",
-    url: "/v1/embeddings",
-    body: { model: "text-embedding-3-small", input },
+    url: embeddings,
+    body: { model: "text-embedding-3-small", input, dimensions: 4 },
   })}\n`;
 
 function uploadFile(gateway: GatewayProcess, name: string, text: string): Promise<Json> {
@@ -155,7 +260,7 @@ async function form(gateway: GatewayProcess, path: string, body: FormData): Prom
 }
 
 /** Requests with these headers, and with the session that a response has set. */
-function client(base: string, headers: Readonly<Record<string, string>>) {
+export function client(base: string, headers: Readonly<Record<string, string>>) {
   let session: Record<string, string> = {};
   const send = async (
     method: string,
@@ -178,5 +283,10 @@ function client(base: string, headers: Readonly<Record<string, string>>) {
       session = { ...session, "x-csrf-token": json.csrf_token };
     return json;
   };
-  return { send, post: (path: string, body: Json) => send("POST", path, body) };
+  return {
+    send,
+    post: (path: string, body: Json) => send("POST", path, body),
+    /** The headers of the session. */
+    session: () => session,
+  };
 }

@@ -1,9 +1,19 @@
 /**
- * A newer version of the gateway: a copy of this one with another version number, and with one more migration, which
- * expands the schema as every migration must. Both versions run side by side.
+ * A newer version of the gateway: a copy of this one with another version number, and with one more migration of
+ * PostgreSQL and one of `ledger.db`, which expand the schema, as every migration must, and fill in values. Both versions
+ * run side by side.
  */
-import { cpSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { checkOut } from "../../bench/checkout.ts";
+import { version as ownVersion } from "../../package.json";
 import { root } from "../harness.ts";
 
 export interface GatewayVersion {
@@ -14,8 +24,19 @@ export interface GatewayVersion {
 
 export const addedMigration = "9999-added";
 
-/** A nullable column in every table, and a new table. */
-const migrations = `
+/**
+ * The first release, for a test of an upgrade from it. Until a version after it is made, the working tree stands for it.
+ * A missing tag fails the test.
+ */
+export function firstRelease(folder: string): GatewayVersion {
+  const isLater = !ownVersion.startsWith("0.") && ownVersion !== "1.0.0";
+  return isLater
+    ? { version: "1.0.0", folder: checkOut("v1.0.0", folder).folder }
+    : { version: ownVersion, folder: root };
+}
+
+/** A nullable column in every table, and a new table with a row for each key. */
+const postgresMigration = `
 import type { PostgresMigration } from "../migrate.ts";
 import { postgresMigrations as released } from "./released.ts";
 
@@ -32,9 +53,27 @@ export const postgresMigrations: readonly PostgresMigration[] = [
           WHERE relnamespace = 'vexel'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
         LOOP
           EXECUTE format('ALTER TABLE %s ADD COLUMN added TEXT', added);
+          EXECUTE format('UPDATE %s SET added = %L', added, 'by the migration');
         END LOOP;
       END $$\`,
       "CREATE TABLE vexel.added (id TEXT PRIMARY KEY)",
+      "INSERT INTO vexel.added SELECT id FROM vexel.keys",
+    ],
+  },
+];
+`;
+
+const ledgerMigration = `
+import type { Migration } from "../migrate.ts";
+import { ledgerMigrations as released } from "./ledger-released.ts";
+
+export const ledgerMigrations: readonly Migration[] = [
+  ...released,
+  {
+    name: "${addedMigration}",
+    statements: [
+      "ALTER TABLE ledger ADD COLUMN added TEXT",
+      "UPDATE ledger SET added = 'by the migration'",
     ],
   },
 ];
@@ -51,8 +90,15 @@ export function buildNewerVersion(folder: string): GatewayVersion {
     manifest,
     JSON.stringify({ ...JSON.parse(readFileSync(manifest, "utf8")), version }),
   );
-  const index = join(folder, "server/storage/postgres/migrations/index.ts");
+  const storage = join(folder, "server/storage");
+  const index = join(storage, "postgres/migrations/index.ts");
   renameSync(index, join(index, "../released.ts"));
-  writeFileSync(index, migrations);
+  writeFileSync(index, postgresMigration);
+  const ledger = join(storage, "sqlite/migrations/ledger.ts");
+  renameSync(ledger, join(ledger, "../ledger-released.ts"));
+  writeFileSync(ledger, ledgerMigration);
+  // Another build of the console.
+  const page = join(folder, "console/src/features/audit/audit.tsx");
+  appendFileSync(page, '\nconsole.debug("the newer version");\n');
   return { version, folder };
 }

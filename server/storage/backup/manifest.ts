@@ -16,7 +16,7 @@ const schema = z.object({
   files: z.array(
     z.object({
       // A changed manifest cannot name a path outside of the backup.
-      path: z.string().regex(/^(?!.*\.\.)[\w.-]+(\/[\w.-]+)?$/),
+      path: z.string().regex(/^(?!.*\.\.)[\w.-]+(\/[\w.-]+)*$/),
       bytes: z.number(),
       sha256: z.string(),
     }),
