@@ -44,6 +44,7 @@ export const apiKeySchema = z
       .string()
       .nullable()
       .describe("The user who created it. `null`: unknown, or not created by a user."),
+    created_by_id: z.string().nullable().describe("The id of this user."),
     expires_at: z.string().nullable(),
     revoked_at: z.string().nullable(),
     state: z.enum(["active", "expiring", "expired", "revoked"]),

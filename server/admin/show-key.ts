@@ -68,6 +68,7 @@ const shownKey = (
   defaults: shownDefaults(key.defaults),
   created_at: timeOf(createdAt),
   created_by: "createdBy" in key ? (key.createdBy ?? null) : null,
+  created_by_id: "createdById" in key ? (key.createdById ?? null) : null,
   expires_at: timeOf(key.expiresAt),
   revoked_at: timeOf(revokedAt),
   state: stateOf(revokedAt, key.expiresAt, now),

@@ -36,6 +36,11 @@ const keysQuery = pageQuery.extend({
     .optional()
     .describe("A part of the name or of the first characters of the key, or the id."),
   project: z.string().max(300).optional().describe("Only the keys of this project."),
+  created_by: z
+    .string()
+    .max(300)
+    .optional()
+    .describe("The id of a user: only the keys that this user created."),
 });
 
 export function keyRoutes({
@@ -49,14 +54,14 @@ export function keyRoutes({
 
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { cursor, limit } = readPage(context);
-    const { search, project } = readQuery(context, keysQuery);
+    const { search, project, created_by: createdBy } = readQuery(context, keysQuery);
     const actor = context.get("actor");
     const isListed = (of: string | null): boolean =>
       maySeeProject(actor, of) && (project === undefined || of === project);
     // Keys of the file come first.
     const position = positionInFile(cursor);
     const configured =
-      position === undefined
+      position === undefined || createdBy !== undefined
         ? []
         : [...fileKeys()]
             .filter((key) => isMatch(key, search) && isListed(key.project ?? null))
@@ -71,6 +76,7 @@ export function keyRoutes({
             project === undefined
               ? (actor.projects ?? undefined)
               : [project].filter((each) => maySeeProject(actor, each)),
+          createdBy,
           text: search,
         });
     return context.json({
@@ -91,8 +97,9 @@ export function keyRoutes({
     requireFuture(settings.expiresAt, now());
     const { name, models } = body;
     const locked = locksAfter(context.get("actor").role, undefined, settings);
-    const createdBy = context.get("actor").name;
-    return generateKey(name, models, { ...settings, locked, createdBy }, now());
+    const { name: createdBy, userId } = context.get("actor");
+    const creator = { createdBy, ...(userId !== null && { createdById: userId }) };
+    return generateKey(name, models, { ...settings, locked, ...creator }, now());
   };
 
   const create = async (context: AdminApiContext): Promise<Response> => {
@@ -158,6 +165,7 @@ export function keyRoutes({
       locked: locksAfter(role, before, requested),
       ...(before.imported && { imported: before.imported }),
       ...(before.createdBy !== undefined && { createdBy: before.createdBy }),
+      ...(before.createdById !== undefined && { createdById: before.createdById }),
     };
     // The other settings of an expired key can be changed.
     if (changed.expiresAt !== before.expiresAt) requireFuture(changed.expiresAt, now());

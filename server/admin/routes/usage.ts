@@ -20,7 +20,7 @@ import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 import { readUsage } from "../reads/read-usage.ts";
-import { ownerFilter, ownerFilters, time } from "../reads/request-filter.ts";
+import { ownerFilter, ownerFilters, text, time } from "../reads/request-filter.ts";
 import { showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
 
@@ -28,6 +28,8 @@ import { csvHead, csvRow } from "../reads/usage-csv.ts";
 const maxRows = listBounds.usage;
 /** Days of one CSV file by hour or day. */
 const maxCsvDays = 400;
+/** The latest keys. */
+const maxKeysOfUser = 10_000;
 const groupNames = usageDimensions.join(", ");
 
 /** They are computed from other sums, so they are not combined with other dimensions. */
@@ -54,6 +56,9 @@ const csvQuery = z.object({
     .optional()
     .describe("The time zone of days and months, such as `Europe/Berlin`. Default: UTC."),
   ...ownerFilters,
+  created_by: text(
+    "The id of a user: only requests with the API keys that this user created, and the user's own in the playgrounds.",
+  ),
 });
 
 const usageQuery = csvQuery.extend({
@@ -81,6 +86,7 @@ export function usageRoutes({
   keyNames,
   endUserOf,
   users,
+  keys,
   now,
 }: AdminDependencies): readonly AdminRoute[] {
   const read = async (context: AdminApiContext) => {
@@ -105,6 +111,7 @@ export function usageRoutes({
     }
     const query: UsageQuery = {
       ...(await ownerFilter(given, context.get("actor"), { keyNames, endUserOf })),
+      ...(given.created_by !== undefined && { keyIds: await keysOfUser(given.created_by) }),
       from,
       to,
       interval,
@@ -113,6 +120,11 @@ export function usageRoutes({
     };
     return { query, dimensions, top: given.top };
   };
+
+  const keysOfUser = async (id: string): Promise<readonly string[]> => [
+    id,
+    ...(await keys.idsCreatedBy(id, maxKeysOfUser)),
+  ];
 
   const rowsOf = async (query: UsageQuery, dimensions: readonly UsageDimension[], top?: number) => {
     const report = await readUsage({ queries, users }, query, dimensions, top);

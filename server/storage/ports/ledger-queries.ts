@@ -67,6 +67,8 @@ export const labelKinds = ["tag", "tags", "endUser", "failedStatus"] as const;
 export type LabelKind = (typeof labelKinds)[number];
 
 export interface UsageQuery extends LedgerFilter {
+  /** Only requests of these keys. */
+  readonly keyIds?: readonly string[] | undefined;
   /** Unix milliseconds, rounded down to a whole hour (UTC), because usage is stored by the hour. */
   readonly from: number;
   /** Unix milliseconds, exclusive. Rounded up to a whole hour (UTC). */

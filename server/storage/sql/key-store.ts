@@ -113,14 +113,18 @@ export const createKeyStore = (db: SqlDatabase) => ({
   },
 
   /** The keys that match, revoked ones included, newest first. */
-  async search({ cursor, limit, projects, text }: KeySearch): Promise<StoredPage<StoredKey>> {
+  async search(search: KeySearch): Promise<StoredPage<StoredKey>> {
+    const { cursor, limit, projects, createdBy, text } = search;
     const parameters = new Parameters();
     const conditions = ["true"];
     if (cursor !== undefined) {
       const [createdAt, id] = readCursor(cursor);
       conditions.push(`(created_at, id) < (${parameters.add(createdAt)}, ${parameters.add(id)})`);
     }
-    if (projects) conditions.push(isOfProject(parameters, projects));
+    if (projects) conditions.push(hasSetting(parameters, "project", projects));
+    if (createdBy !== undefined) {
+      conditions.push(hasSetting(parameters, "createdById", [createdBy]));
+    }
     if (text !== undefined) {
       const searched = `lower(${parameters.add(text)})`;
       conditions.push(
@@ -134,6 +138,18 @@ export const createKeyStore = (db: SqlDatabase) => ({
       parameters.values,
     );
     return pageOf(rows, limit, keyOf, cursorOf);
+  },
+
+  /** The ids of the latest keys that the user created, revoked ones included. */
+  async idsCreatedBy(userId: string, limit: number): Promise<readonly string[]> {
+    const parameters = new Parameters();
+    const condition = hasSetting(parameters, "createdById", [userId]);
+    const { rows } = await db.query<Pick<Row, "id">>(
+      `SELECT id FROM vexel.keys WHERE ${condition}
+       ORDER BY created_at DESC, id DESC LIMIT ${parameters.add(limit)}`,
+      parameters.values,
+    );
+    return rows.map(({ id }) => id);
   },
 
   /** The revision of the latest change. 0: there was none. */
@@ -162,12 +178,16 @@ export const createKeyStore = (db: SqlDatabase) => ({
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
 /**
- * The project is a member of the settings, JSON that `create` and `update` have written. No other value can contain the
- * text of the member, because quotation marks in values are escaped.
+ * Whether a member of the settings has one of the values. The settings are JSON that `create` and `update` have
+ * written. No other value can contain the text of the member, because quotation marks in values are escaped.
  */
-function isOfProject(parameters: Parameters, projects: readonly string[]): string {
-  const alternatives = projects.map((project) =>
-    contains("settings", parameters.add(`"project":${JSON.stringify(project)}`)),
+function hasSetting(
+  parameters: Parameters,
+  name: "project" | "createdById",
+  values: readonly string[],
+): string {
+  const alternatives = values.map((value) =>
+    contains("settings", parameters.add(`"${name}":${JSON.stringify(value)}`)),
   );
   return alternatives.length === 0 ? "false" : `(${alternatives.join(" OR ")})`;
 }

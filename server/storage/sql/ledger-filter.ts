@@ -3,6 +3,7 @@ import {
   type LedgerFilter,
   type LedgerListQuery,
   ledgerDimensions,
+  type UsageQuery,
 } from "../ports/ledger-queries.ts";
 import type { Parameters, SqlValue } from "./database.ts";
 import { rowLabelFilterOf } from "./labels.ts";
@@ -13,7 +14,7 @@ const joined = (conditions: readonly string[]): string =>
 
 /** `isAbsent`: the condition of a column without a value: in a roll-up, or in a row, which also has labels. */
 export function filterOf(
-  filter: LedgerFilter,
+  filter: LedgerFilter & Pick<UsageQuery, "keyIds">,
   isAbsent: "= ''" | "IS NULL",
   parameters: Parameters,
 ): string {
@@ -26,6 +27,7 @@ export function filterOf(
       value === null ? `${column} ${isAbsent}` : `${column} = ${parameters.add(value)}`,
     );
   }
+  if (filter.keyIds) conditions.push(parameters.among("key_id", filter.keyIds));
   if (filter.projects) {
     conditions.push(parameters.among("project", filter.projects));
   }

@@ -29,13 +29,14 @@ export const rollUps = {
 
 /** The roll-ups, by hour and by day, that a query of usage reads. */
 export function rollUpsFor(
-  query: Pick<Partial<UsageQuery>, "groupBy" | "labeled"> & LedgerFilter,
+  query: Pick<Partial<UsageQuery>, "groupBy" | "labeled" | "keyIds"> & LedgerFilter,
 ): {
   readonly hour: RollUp;
   readonly day: RollUp;
 } {
   if (labelKindOf(query)) return { hour: rollUps.hourWithLabel, day: rollUps.dayWithLabel };
-  const hasKey = query.keyId !== undefined || query.groupBy?.includes("keyId");
+  const { keyId, keyIds, groupBy } = query;
+  const hasKey = keyId !== undefined || keyIds !== undefined || groupBy?.includes("keyId");
   return hasKey ? rollUps : { hour: rollUps.hourWithoutKey, day: rollUps.dayWithoutKey };
 }
 

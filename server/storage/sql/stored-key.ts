@@ -41,6 +41,8 @@ export interface KeySettings {
   readonly imported?: ImportedFrom;
   /** The name of the user who created it in the console. If absent, another way, such as the command line. */
   readonly createdBy?: string;
+  /** The id of this user. If absent, the admin token or another way. */
+  readonly createdById?: string;
   /**
    * The limits and budgets that an administrator set, by field, such as `budget.day`: developers may not exceed them.
    * If absent, an administrator set all of them.
@@ -89,6 +91,8 @@ export interface KeyChanges {
 export interface KeySearch extends PageRequest {
   /** If absent, keys of all projects, and keys without a project. */
   readonly projects?: readonly string[] | undefined;
+  /** The id of a user: only the keys that this user created. */
+  readonly createdBy?: string | undefined;
   /** A part of the name or of the hint, or the id. Upper and lower case are the same. The default is all keys. */
   readonly text?: string | undefined;
 }

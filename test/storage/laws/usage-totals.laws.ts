@@ -182,6 +182,18 @@ export function usageTotalsLaws(implementation: Implementation<LedgerStorage>): 
       }
     });
 
+    law("of several keys is that of their rows", async (open) => {
+      const storage = await open();
+      for (let at = 0; at < rows.length; at += 50)
+        await storage.store.append(rows.slice(at, at + 50));
+      const of = (keyIds: readonly string[]) => shown(storage, ["tag"], { keyIds });
+      for (const keyIds of [["key_1"], ["key_1", "key_0", "none"]]) {
+        const where = `key_id IN ('${keyIds.join("', '")}')`;
+        expect((await of(keyIds)).groups).toEqual(await truth(storage, byTag, where));
+      }
+      expect((await of([])).groups).toEqual({});
+    });
+
     law("is the same when the rows of the month are deleted", async (open) => {
       const storage = await open();
       const { store } = storage;

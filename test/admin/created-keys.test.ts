@@ -1,0 +1,74 @@
+/** The API keys that a user of the console created: listed, and with their usage, also when the user has a new name. */
+import { afterAll, expect, test } from "bun:test";
+import type { ApiKey, CreatedApiKey, Page, UsagePage, User } from "../../contract/admin.ts";
+import { startFake } from "../fake-upstream.ts";
+import { post } from "../harness.ts";
+import { until } from "../until.ts";
+import { adminToken, startEntityGateway } from "./entities-fixture.ts";
+
+const password = "correct horse battery";
+const fake = startFake();
+const gateway = await startEntityGateway({
+  yaml: `
+upstreams: [{ id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
+models: [{ id: embed, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }]
+keys: [{ name: of-file, key: sk-file-0123456789abcdef }]
+`,
+});
+afterAll(async () => {
+  await gateway.close();
+  fake.close();
+});
+
+const api = `${gateway.url}/admin/api`;
+
+async function send<Result>(
+  headers: Readonly<Record<string, string>>,
+  [method = "GET", path = ""]: readonly string[],
+  body?: object,
+): Promise<Result> {
+  const response = await fetch(`${api}${path}`, {
+    method,
+    headers: { "content-type": "application/json", ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+  return (await response.json()) as Result;
+}
+const admin = <Result>(call: string, body?: object) =>
+  send<Result>({ authorization: `Bearer ${adminToken}` }, call.split(" "), body);
+
+test("the keys that a user created are listed, and their usage is summed", async () => {
+  const user = { name: "Dora", role: "developer", projects: "all", password };
+  const { id } = await admin<User>("POST /users", user);
+  const session = await fetch(`${api}/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "Dora", password }),
+  });
+  const { csrf_token } = (await session.json()) as { csrf_token: string };
+  const cookie = session.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const dora = <Result>(call: string, body?: object) =>
+    send<Result>({ cookie, "x-csrf-token": csrf_token }, call.split(" "), body);
+  const own = await dora<CreatedApiKey>("POST /keys", { name: "app" });
+  expect(own.created_by_id).toBe(id);
+  const { key: rotated } = await dora<CreatedApiKey>(`POST /keys/${own.id}/rotate`, {});
+  const other = await admin<CreatedApiKey>("POST /keys", { name: "of the operator" });
+  expect(other.created_by_id).toBeNull();
+  for (const key of [own.key, rotated, other.key, "sk-file-0123456789abcdef"]) {
+    const headers = { authorization: `Bearer ${key}` };
+    const body = { model: "embed", input: "a text" };
+    expect((await post(`${gateway.baseURL}/embeddings`, body, headers)).status).toBe(200);
+  }
+  await dora("POST /playground/embeddings", { model: "embed", input: "a text" });
+  // The sessions of the user end.
+  await admin(`PATCH /users/${id}`, { name: "Dorothea" });
+  const keys = await admin<Page<ApiKey>>(`GET /keys?created_by=${id}`);
+  expect(keys.data.map(({ name }) => name)).toEqual(["app", "app"]);
+  const usage = (query: string) => admin<UsagePage>(`GET /usage?interval=total${query}`);
+  await until(async () => (await usage("")).data[0]?.requests === 5);
+  expect((await usage(`&created_by=${id}`)).data[0]?.requests).toBe(3);
+  const { data } = await usage(`&created_by=${id}&group_by=key`);
+  expect(data.map(({ group }) => group.key)).toContain(id);
+  expect(data).toHaveLength(3);
+});
