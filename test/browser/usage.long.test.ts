@@ -32,6 +32,20 @@ browserTest(
     const legend = page.getByRole("list").filter({ hasText: "Other" }).first();
     expect(await legend.getByRole("listitem").count()).toBe(9);
     await page.getByText("America/New_York").waitFor();
+    await page.getByText("Top 8 by cost, requests, tokens or images").waitFor();
+    await page.getByText("logarithmic scale").waitFor();
+
+    // A name of the legend shows its group alone, also in the sums of the charts, and once more all groups.
+    const cost = page.locator("section", {
+      has: page.getByRole("heading", { name: "Cost", exact: true }),
+    });
+    const all = await cost.locator("header p").textContent();
+    await legend.getByRole("button", { name: "product-photo-3", exact: true }).click();
+    const alone = legend.getByRole("button", { pressed: true });
+    expect(await alone.textContent()).toBe("product-photo-3");
+    expect(await cost.locator("header p").textContent()).not.toBe(all);
+    await alone.click();
+    expect(await cost.locator("header p").textContent()).toBe(all);
     expect(await seriousFindings(page)).toEqual([]);
 
     // The tooltip has the values of a day, and every chart says its sum of this day.
@@ -87,4 +101,25 @@ browserTest(
     await page.getByText("Cached", { exact: true }).first().waitFor();
   },
   { start, context },
+);
+
+browserTest(
+  "a tile of the overview has its change and its course, and leads to what it counts",
+  async ({ page, open }) => {
+    await open("/");
+    const tile = page.locator("dl > div").filter({ hasText: "Error rate" }).first();
+    await tile
+      .getByText(/points/)
+      .first()
+      .waitFor();
+    expect(await tile.locator("svg path").last().getAttribute("d")).toMatch(/^M/);
+    expect(await seriousFindings(page)).toEqual([]);
+    await tile.getByRole("link", { name: "Error rate" }).click();
+    await page.waitForURL(/\/requests\?.*status=failed/);
+    await page.goBack();
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await page.waitForURL(/\/usage\?range=day/);
+    await settled(page);
+  },
+  { start },
 );

@@ -6,7 +6,8 @@ import type { MessageKey } from "../i18n/message-keys.ts";
 import { useLanguage, useT } from "../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../lib/format.ts";
 import { Card } from "../ui/card.tsx";
-import { Legend } from "./legend.tsx";
+import { ChartTitle } from "./chart-title.tsx";
+import { Legend, useIsolated } from "./legend.tsx";
 import { periodAt, periodsOf } from "./periods.ts";
 import type { Series } from "./plot-options.ts";
 import { TimeChart } from "./time-chart.tsx";
@@ -142,20 +143,24 @@ function UsageChart({ chart, times, rowAt, time, timeZone }: UsageChartProps) {
     [chart, times, rowAt, t],
   );
   const title = t(chart.heading);
+  const { shown, legend } = useIsolated(series);
   return (
-    <Card title={title} className="min-w-0">
+    <Card
+      title={<ChartTitle title={title} isLogarithmic={chart.isLogarithmic} />}
+      className="min-w-0"
+    >
       <div className="p-3">
         <TimeChart
           title={title}
           times={times}
-          series={series}
+          series={shown}
           format={chart.format}
           time={time}
           timeZone={timeZone}
           isStacked={chart.isStacked ?? false}
           isLogarithmic={chart.isLogarithmic ?? false}
         />
-        {series.length > 1 && <Legend series={series} />}
+        {series.length > 1 && <Legend {...legend} />}
       </div>
     </Card>
   );

@@ -22,6 +22,10 @@ export const enUsage = {
   "usage.without.end_user": "No end user",
   "usage.overlap":
     "A request with several tags is counted in each of them. Shares are of the total cost, so their sum may exceed 100%.",
+  "usage.top": "Top {count} by cost, requests, tokens or images",
+  "chart.isolate": "Show only {name}",
+  "chart.showAll": "Show all, not only {name}",
+  "chart.logarithmic": "logarithmic scale",
   "usage.points": "{points} points",
   "usage.succeeded": "Succeeded",
   "usage.keys": "API keys",

@@ -1,6 +1,7 @@
 /** Provides the current language and its translation function to all components. */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { loadChunk } from "../api/chunks.ts";
+import { setNumberLocale } from "../lib/format.ts";
 import {
   type Catalog,
   initialLanguage,
@@ -38,6 +39,7 @@ export function LanguageProvider({
   }, [language]);
   const value = useMemo(() => {
     setServerTexts(server, language);
+    setNumberLocale(language === "zh" ? "zh-CN" : "en-US");
     // A language that was not chosen is not stored: the language of the browser may change.
     const choose = async (chosen: Language): Promise<void> => {
       setLoaded(await load(chosen));

@@ -2,7 +2,14 @@
 import { formatDollars } from "../../../contract/format-dollars.ts";
 
 const unknown = "–";
-const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const compactIn = (locale: string): Intl.NumberFormat =>
+  new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+let compact = compactIn("en-US");
+
+/** Chinese has units of its own: 万 for ten thousand, and 亿 for a hundred million. */
+export function setNumberLocale(locale: string): void {
+  compact = compactIn(locale);
+}
 
 export const count = (value: number | null): string =>
   value === null ? unknown : compact.format(value);

@@ -7,9 +7,10 @@ const minuteMs = 60_000;
 
 /** The start, in whole minutes, so that a page that is drawn again sends the same query. */
 export const startOf = (range: Range, now = Date.now()): string =>
-  new Date(Math.floor(now / minuteMs) * minuteMs - lengthMs(range)).toISOString();
+  new Date(Math.floor(now / minuteMs) * minuteMs - lengthOf(range)).toISOString();
 
 export const endOf = (start: string, range: Range): string =>
-  new Date(Date.parse(start) + lengthMs(range)).toISOString();
+  new Date(Date.parse(start) + lengthOf(range)).toISOString();
 
-const lengthMs = (range: Range): number => days[range] * 24 * 60 * minuteMs;
+/** Milliseconds. */
+export const lengthOf = (range: Range): number => days[range] * 24 * 60 * minuteMs;

@@ -43,7 +43,7 @@ export function OverviewPage() {
         {(overview) => (
           <>
             <FirstRunGuide guide={overview.guide} />
-            <Totals totals={overview.totals} />
+            <Totals overview={overview} range={range} />
             <Attention groups={overview.attention} />
             {overview.series.length === 0 ? (
               <Card>

@@ -5,7 +5,8 @@
 import { useMemo, useState } from "react";
 import type { UsageRow } from "../../../../contract/admin.ts";
 import { failedOf } from "../../api/outcomes.ts";
-import { Legend } from "../../charts/legend.tsx";
+import { ChartTitle } from "../../charts/chart-title.tsx";
+import { Legend, useIsolated } from "../../charts/legend.tsx";
 import type { Series } from "../../charts/plot-options.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { TimeText } from "../../charts/time-text.ts";
@@ -13,7 +14,7 @@ import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
-import type { UsageSeries } from "./group-series.ts";
+import { maxGroups, otherColor, type UsageSeries } from "./group-series.ts";
 
 interface Measure {
   readonly heading: MessageKey;
@@ -63,27 +64,37 @@ interface GroupChartsProps {
 }
 
 export function GroupCharts(props: GroupChartsProps) {
-  const { series } = props;
+  const t = useT();
+  const { shown: series, legend } = useIsolated(props.series);
+  const [alone] = legend.isolated === undefined ? [] : series;
+  const shown = { ...props, series, rows: alone?.rows ?? props.rows };
   // The period under the cursor, for the charts that the pointer is not over.
   const [hovered, setHovered] = useState<number>();
   const hasAny = ({ of }: Measure): boolean =>
     series.some(({ rows }) => rows.some((row) => row && (of(row) ?? 0) > 0));
   return (
     <>
-      {series.length > 1 && <Legend series={series} />}
+      {props.series.length > 1 && (
+        <div className="flex flex-wrap items-baseline gap-x-3">
+          {props.series.some(({ color }) => color === otherColor) && (
+            <p className="text-xs font-medium">{t("usage.top", { count: maxGroups })}</p>
+          )}
+          <Legend {...legend} />
+        </div>
+      )}
       <div className="grid gap-4 lg:grid-cols-2">
         {measures
           .filter((measure) => !measure.isOptional || hasAny(measure))
           .map((measure) => (
             <GroupChart
               key={measure.heading}
-              {...props}
+              {...shown}
               measure={measure}
               hovered={hovered}
               onHover={setHovered}
             />
           ))}
-        <LatencyChart {...props} onHover={setHovered} />
+        <LatencyChart {...shown} onHover={setHovered} />
       </div>
     </>
   );
@@ -147,13 +158,14 @@ function LatencyChart(props: GroupChartsProps & Pick<GroupChartProps, "onHover">
     [rows, t],
   );
   const title = t("overview.chart.latency");
+  const { shown, legend } = useIsolated(series);
   return (
-    <Card title={title} className="min-w-0">
+    <Card title={<ChartTitle title={title} isLogarithmic />} className="min-w-0">
       <div className="p-3">
         <TimeChart
           title={title}
           times={times}
-          series={series}
+          series={shown}
           format={milliseconds}
           time={time}
           timeZone={timeZone}
@@ -162,7 +174,7 @@ function LatencyChart(props: GroupChartsProps & Pick<GroupChartProps, "onHover">
           onPick={(at) => onPick(at, undefined)}
           onZoom={onZoom}
         />
-        <Legend series={series} />
+        <Legend {...legend} />
       </div>
     </Card>
   );

@@ -6,6 +6,7 @@ import type { Translate } from "../../i18n/messages.ts";
 /** Groups with a color of their own. */
 export const maxGroups = 8;
 const otherValue = "(other)";
+export const otherColor = "--series-other";
 
 export interface UsageSeries {
   readonly id: string;
@@ -65,7 +66,7 @@ export function groupSeries(
     .flatMap(([id, of], at) => {
       const [first] = of;
       if (!first || (isOther(first) && doOverlap(dimensions))) return [];
-      const color = isOther(first) ? "--series-other" : `--series-${(at % maxGroups) + 1}`;
+      const color = isOther(first) ? otherColor : `--series-${(at % maxGroups) + 1}`;
       return [
         {
           id,

@@ -1,12 +1,10 @@
 /** The sums of the time range, each with its change against the time before. */
-import { ArrowDownRight, ArrowUpRight } from "lucide-react";
 import type { UsageSums } from "../../../../contract/admin.ts";
 import { errorRate, refusedShare } from "../../api/outcomes.ts";
 import { useT } from "../../i18n/messages.ts";
-import { classNames } from "../../lib/class-names.ts";
 import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
 import { Tooltip } from "../../ui/tooltip.tsx";
-import { changeOf, changeOfRate } from "./change.ts";
+import { isKnownChange, ShownChange, type ShownChangeProps } from "./shown-change.tsx";
 
 interface Figure {
   readonly name: string;
@@ -62,7 +60,7 @@ export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps
             </dt>
             <dd className="mt-1 truncate text-xl font-semibold tabular-nums">{format(now)}</dd>
             <dd className="mt-0.5 text-xs">
-              <Change
+              <ExplainedChange
                 now={now}
                 before={before}
                 isWorse={isWorse}
@@ -77,32 +75,13 @@ export function UsageTotals({ totals, previous, previousTime }: UsageTotalsProps
   );
 }
 
-interface ChangeProps {
-  readonly now: number | null;
-  readonly before: number | null;
-  readonly isWorse: boolean;
-  readonly isRate: boolean;
-  readonly text: string;
-}
-
-function Change({ now, before, isWorse, isRate, text }: ChangeProps) {
-  const t = useT();
-  const change = isRate ? changeOfRate(now, before) : changeOf(now, before);
-  if (change === undefined) return <span className="text-muted">{t("usage.noChange")}</span>;
-  const Arrow = change.isUp ? ArrowUpRight : ArrowDownRight;
-  const tone = change.isUp ? "text-bad" : "text-good";
+/** The earlier value is a tooltip, also for the keyboard. */
+function ExplainedChange(props: ShownChangeProps) {
+  if (!isKnownChange(props)) return <ShownChange {...props} />;
   return (
-    <Tooltip text={text}>
-      <button
-        type="button"
-        className={classNames(
-          "inline-flex cursor-default items-center gap-0.5 tabular-nums",
-          isWorse && !change.isSame ? tone : "text-muted",
-        )}
-      >
-        {!change.isSame && <Arrow className="size-3" aria-hidden="true" />}
-        {isRate ? t("usage.points", { points: change.text }) : change.text}
-        <span className="sr-only"> {text}</span>
+    <Tooltip text={props.text}>
+      <button type="button" className="cursor-default">
+        <ShownChange {...props} />
       </button>
     </Tooltip>
   );
