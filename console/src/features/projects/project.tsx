@@ -9,9 +9,10 @@ import { lazyComponent } from "../../api/chunks.ts";
 import { call } from "../../api/client.ts";
 import { listQuery } from "../../api/lists.ts";
 import { sessionQuery } from "../../api/session.ts";
-import { useT } from "../../i18n/messages.ts";
+import { useLanguage, useT } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
+import { dateTime } from "../../lib/time.ts";
 import { Card } from "../../ui/card.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { Page } from "../../ui/page.tsx";
@@ -19,8 +20,8 @@ import { RangeButtons } from "../../ui/range-buttons.tsx";
 import { Empty, Loading, QueryView } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { UsedBar } from "../budgets/used-bar.tsx";
-import { Totals } from "../overview/totals.tsx";
 import { usageRange } from "../usage/usage-range.ts";
+import { UsageTotals } from "../usage/usage-totals.tsx";
 import { useUsage } from "../usage/use-usage.ts";
 import { ProjectEvents } from "./project-events.tsx";
 import { ProjectGroups } from "./project-groups.tsx";
@@ -54,7 +55,7 @@ export function ProjectPage() {
 }
 
 function ProjectParts({ project, range }: { project: ProjectEntity; range: Range }) {
-  const t = useT();
+  const { t, language } = useLanguage();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const search = { project: project.id, range };
   const time = usageRange(search, undefined, Date.now());
@@ -65,7 +66,11 @@ function ProjectParts({ project, range }: { project: ProjectEntity; range: Range
       <QueryView query={usage.totals}>
         {({ data: [totals] }) =>
           totals ? (
-            <Totals totals={totals} />
+            <UsageTotals
+              totals={totals}
+              previous={usage.previous.data?.data[0]}
+              previousTime={`${dateTime(time.previous.from, language)} – ${dateTime(time.previous.to, language)}`}
+            />
           ) : (
             <Card>
               <Empty title={t("usage.none")} />
