@@ -114,7 +114,7 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
     resolveFileIds: files?.resolveFileIds,
     temp,
     observers,
-    onBatch: (requests) => metrics?.requests.observeBatch(requests),
+    onMicroBatch: (requests) => metrics?.requests.observeMicroBatch(requests),
     startTrace: tracing?.start,
     connections,
     closing: closing.signal,

@@ -154,7 +154,9 @@ export function createCanary(options: CanaryOptions) {
     return true;
   };
 
-  /** The target has not been checked, and its grace period has not passed. False for the first target, the reference. */
+  /**
+   * The target has not been checked, and its grace period has not passed. False for the first target, the reference.
+   */
   const awaitsFirstCheck = (model: Model, target: Target): boolean => {
     const { targets } = model;
     // At once: most models have a single target.
@@ -185,8 +187,8 @@ export function createCanary(options: CanaryOptions) {
       await runConcurrently(models.reverse(), maxConcurrentModels, checkModel);
     },
     /**
-     * Called for each response. Drift is tracked per model: a target that drifts from one model's first target may be the
-     * first target of another model.
+     * Called for each response. Drift is tracked per model: a target that drifts from one model's first target may be
+     * the first target of another model.
      */
     hasDrifted,
     /** A target is excluded because it has not been checked yet. */

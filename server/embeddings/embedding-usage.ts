@@ -1,6 +1,6 @@
 /**
  * Token counts and cost of an embeddings response: as the upstream reports them, estimated for the client's `usage` if
- * it reports none, and divided among its inputs, because the cache and batches need the count of each.
+ * it reports none, and divided among its inputs, because the cache and micro-batches need the count of each.
  */
 import { apportion } from "../lib/apportion.ts";
 import { estimateEmbeddings } from "../limits/estimate-cost.ts";

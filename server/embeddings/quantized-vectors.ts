@@ -91,7 +91,9 @@ function signed(vector: Vector): Vector {
   return bytes;
 }
 
-/** The response with the vendor's quantized vectors as bytes. Throws if a number is not an integer of the type's range. */
+/**
+ * The response with the vendor's quantized vectors as bytes. Throws if a number is not an integer of the type's range.
+ */
 export function readQuantized(
   response: EmbeddingsResponse,
   { type }: OutputType,

@@ -1,11 +1,15 @@
-/** Sends each request of a batch on its own, where one input may have failed the batch or may hang the upstream. */
+/** Sends each request of a micro-batch on its own, where one input may have failed it or may hang the upstream. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/tasks.ts";
 import { withTimeout } from "../lib/timers.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
+import {
+  type EmbeddingsSend,
+  type MicroBatchMember,
+  SentMicroBatch,
+} from "./micro-batch-member.ts";
 
 export interface SeparationOptions {
   readonly send: EmbeddingsSend;
@@ -13,29 +17,31 @@ export interface SeparationOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Called with the response of a request that was sent on its own. */
-  readonly onResponse: (member: BatchMember, response: EmbeddingsResponse) => void;
+  readonly onResponse: (member: MicroBatchMember, response: EmbeddingsResponse) => void;
 }
 
-/** After this time without a response the next request is sent: several inputs of a batch may hang the upstream. */
+/**
+ * After this time without a response the next request is sent: several inputs of a micro-batch may hang the upstream.
+ */
 const maxWaitMs = 250;
-/** If this many requests of a batch fail on their own as well and none succeeds, no input is the cause. */
+/** If this many requests of a micro-batch fail on their own as well and none succeeds, no input is the cause. */
 const maxFailures = 2;
 
 /** Never rejects: every member settles on its own. */
 export async function separate(
-  members: readonly BatchMember[],
+  members: readonly MicroBatchMember[],
   options: SeparationOptions,
   mayBeBilled: boolean,
 ): Promise<void> {
   const left = members.filter((member) => !member.isSettled);
   for (const member of left) {
     member.wasSent = true;
-    // The upstream may bill the batch as well as the request.
-    if (mayBeBilled) member.request.attempt?.chargeEarlierBatch();
+    // The upstream may bill the micro-batch as well as the request.
+    if (mayBeBilled) member.request.attempt?.chargeEarlierMicroBatch();
   }
   let failures = 0;
   let failure: unknown;
-  const sendOne = async (member: BatchMember): Promise<void> => {
+  const sendOne = async (member: MicroBatchMember): Promise<void> => {
     if (failures >= maxFailures) return member.fail(failure);
     const error = await sendAlone(member, options);
     if (error === undefined || isRefused(error)) failures = Number.NEGATIVE_INFINITY;
@@ -57,13 +63,13 @@ export const isRefused = (error: unknown): boolean =>
 
 /** Returns the error of the upstream request. Never rejects. */
 async function sendAlone(
-  member: BatchMember,
+  member: MicroBatchMember,
   { send, clock, onResponse }: SeparationOptions,
 ): Promise<unknown> {
   if (member.isSettled) return undefined;
   const { request } = member;
   const startedAt = clock();
-  member.owner = new SentBatch(request, 1);
+  member.owner = new SentMicroBatch(request, 1);
   // From now on it waits for the limits of the target by itself.
   if (request.attempt) request.attempt.queueWait = { ...request.attempt.queueWait };
   try {
@@ -78,28 +84,28 @@ async function sendAlone(
   }
 }
 
-/** The time in the batch says nothing about the latency of the target. */
+/** The time in the micro-batch says nothing about the latency of the target. */
 function reportSeparation(
   { report, attempt }: StageRequest<EmbeddingsQuery>,
   startedAt: number,
 ): void {
-  report.addBatch(1);
+  report.addMicroBatch(1);
   if (!attempt) return;
   const { queueWait } = attempt;
   queueWait.ms = Math.max(queueWait.ms, startedAt - attempt.startedAt);
 }
 
 /**
- * The part of the attempt timeout after which a batch is slow: the other requests of the batch get their responses
+ * The part of the attempt timeout after which a micro-batch is slow: its other requests get their responses
  * before their own timeouts.
  */
 const share = 0.5;
-/** How often the timeout is computed: latencies become known while the batch waits. */
+/** How often the timeout is computed: latencies become known while the micro-batch waits. */
 const checkMs = 250;
 
-/** Returns a function that ends the check, to be called when the batch has a response or an error. */
+/** Returns a function that ends the check, to be called when the micro-batch has a response or an error. */
 export function cancelWhenSlow(
-  batch: SentBatch,
+  microBatch: SentMicroBatch,
   { attempt }: StageRequest<EmbeddingsQuery>,
   clock: () => number,
 ): () => void {
@@ -111,7 +117,7 @@ export function cancelWhenSlow(
     const startedAt = Math.max(sentAt, admittedAt);
     if (isWaiting || clock() - startedAt < attempt.timeoutMs() * share) return;
     clearInterval(timer);
-    batch.cancelSlow();
+    microBatch.cancelSlow();
   }, checkMs);
   return () => clearInterval(timer);
 }

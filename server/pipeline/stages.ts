@@ -10,9 +10,9 @@ import {
   learnCapabilities,
   supportsParameters,
 } from "../embeddings/adapt-parameters.ts";
-import { type BatchOptions, batch } from "../embeddings/batch.ts";
 import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
 import { chargeEmbeddings, reportServed } from "../embeddings/embedding-usage.ts";
+import { type MicroBatchOptions, microBatch } from "../embeddings/micro-batch.ts";
 import type { ConvertImages, LoadImages } from "../embeddings/multimodal/embed-mixed.ts";
 import { split } from "../embeddings/split.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
@@ -56,7 +56,7 @@ interface EmbeddingStagesOptions extends VerifyOptions {
   readonly loadImages: LoadImages;
   readonly convertImages: ConvertImages;
   readonly cache: CacheStageOptions;
-  readonly batch: Omit<BatchOptions, "capabilities">;
+  readonly microBatch: Omit<MicroBatchOptions, "capabilities">;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** The drift canary excludes the target. */
@@ -72,7 +72,7 @@ export const embeddingsStages = (
     loadImages,
     convertImages,
     cache,
-    batch: batching,
+    microBatch: microBatching,
     registry,
     limits,
     isExcluded,
@@ -101,7 +101,7 @@ export const embeddingsStages = (
         queue,
         charge: chargeEmbeddings,
       }),
-      batch({ ...batching, capabilities }),
+      microBatch({ ...microBatching, capabilities }),
       verifyEmbeddingsStage({ onImplausibleUsage, hasDrifted }),
       adaptParameters(learned, convertImages),
       enforceTargetLimits(limits),

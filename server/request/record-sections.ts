@@ -11,8 +11,8 @@ export interface RoutingRecord {
   attempts: number;
   /** An attempt has ended whose upstream received the request, or one of its sub-requests. */
   reachedUpstream: boolean;
-  /** The number of requests in the batch, if this request waited to be batched. */
-  batchSize: number | undefined;
+  /** The number of requests in the micro-batch, if this request waited to be batched. */
+  microBatchSize: number | undefined;
   /** The first attempts, in start order. */
   timedAttempts: TimedAttempt[] | undefined;
 }

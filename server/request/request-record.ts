@@ -79,7 +79,7 @@ export class RequestRecord implements RequestContext, RequestReport {
     previousTarget: undefined,
     attempts: 0,
     reachedUpstream: false,
-    batchSize: undefined,
+    microBatchSize: undefined,
     timedAttempts: undefined,
   };
   readonly embeddings: EmbeddingsRecord = {
@@ -163,8 +163,8 @@ export class RequestRecord implements RequestContext, RequestReport {
     this.routing.target = target;
   }
 
-  addBatch(size: number): void {
-    this.routing.batchSize = size;
+  addMicroBatch(size: number): void {
+    this.routing.microBatchSize = size;
   }
 
   addCharge(charge: AttemptCharge): void {

@@ -41,7 +41,7 @@ export interface RequestReport {
   /** The target whose response or error ends the request, or one of its sub-requests. */
   addSettled(target: Target): void;
   /** Several requests were sent as one. `size`: how many. */
-  addBatch(size: number): void;
+  addMicroBatch(size: number): void;
   /** An upstream bills an attempt, or may bill it. */
   addCharge(charge: AttemptCharge): void;
 

@@ -53,8 +53,8 @@ export interface QueueWait {
 
 export interface RoutedAttempt {
   /**
-   * How long the attempt waits in the gateway, in a batch that is being filled or for the limits of its target: that
-   * says nothing about the latency of the target. The attempts in one batch share it.
+   * How long the attempt waits in the gateway, in a micro-batch that is being filled or for the limits of its target:
+   * that says nothing about the latency of the target. The attempts in one micro-batch share it.
    */
   queueWait: QueueWait;
   /** An upstream received the request in an earlier attempt. */
@@ -63,10 +63,10 @@ export interface RoutedAttempt {
   readonly startedAt: number;
   /** The attempt timeout. It changes while latencies become known. */
   timeoutMs(): number;
-  /** Another attempt of the request was slow: one of its inputs may hang the upstream, so it joins no batch. */
+  /** Another attempt of the request was slow: one of its inputs may hang the upstream, so it joins no micro-batch. */
   readonly followsSlow: boolean;
   /** The request was sent in a micro-batch that may be billed, and is sent again within this attempt. */
-  chargeEarlierBatch(): void;
+  chargeEarlierMicroBatch(): void;
 }
 
 /** Whether work was already done for the request: a part of it, or the request itself, was sent to an upstream. */

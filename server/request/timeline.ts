@@ -66,7 +66,7 @@ interface TimelineSource {
   readonly routing: {
     readonly target: Target | undefined;
     readonly timedAttempts: readonly TimedAttempt[] | undefined;
-    readonly batchSize: number | undefined;
+    readonly microBatchSize: number | undefined;
   };
   readonly deviations: Deviations;
   readonly outcome: { readonly latencyMs: number; readonly error: string | undefined };
@@ -107,7 +107,7 @@ interface StoredTimeline {
   readonly a?: readonly AttemptValues[];
   /** Why the target of each attempt was selected, in the order of the attempts. If absent, none is recorded. */
   readonly s?: readonly SelectionValues[];
-  /** The size of the shared batch. */
+  /** The size of the shared micro-batch. */
   readonly b?: number;
   /** Adapted parameters. */
   readonly x?: readonly string[];
@@ -117,7 +117,7 @@ interface StoredTimeline {
 
 /** null: nothing to store. This is the usual case of a cached request, and it allocates nothing. */
 export function writeTimeline(record: TimelineSource): string | null {
-  const { timedAttempts, batchSize } = record.routing;
+  const { timedAttempts, microBatchSize } = record.routing;
   const { adapted, dropped } = record.deviations;
   const { queuedMs } = record;
   if (!timedAttempts && queuedMs === 0 && !adapted?.length && !dropped?.length) return null;
@@ -128,7 +128,7 @@ export function writeTimeline(record: TimelineSource): string | null {
     s: timedAttempts?.some(({ selection }) => selection)
       ? timedAttempts.map(({ selection }) => selectionValues(selection))
       : undefined,
-    b: batchSize,
+    b: microBatchSize,
     x: adapted?.length ? adapted : undefined,
     d: dropped?.length ? dropped : undefined,
   } satisfies { readonly [member in keyof StoredTimeline]: StoredTimeline[member] | undefined });
@@ -204,7 +204,7 @@ interface Timeline {
     /** If absent, it is not recorded. */
     readonly selection?: AttemptSelection;
   }[];
-  readonly batchSize?: number;
+  readonly microBatchSize?: number;
   readonly adapted: readonly string[];
   readonly dropped: readonly string[];
 }
@@ -214,7 +214,7 @@ export function readTimeline(text: string | null): Timeline {
   return {
     queuedMs: q,
     attempts: a.map((values, at) => readAttempt(values, s[at] ?? [])),
-    ...(b !== undefined && { batchSize: b }),
+    ...(b !== undefined && { microBatchSize: b }),
     adapted: x,
     dropped: d,
   };

@@ -15,7 +15,7 @@ import type { ModelTargets } from "./target-registry.ts";
 /** What all requests of a routing stage share. */
 export interface RoutingStage<Q, A> extends RouteRequestOptions<Q, A> {
   readonly next: Send<Q, A>;
-  /** The requests of one batch share one error object, which counts as one failure. */
+  /** The requests of one micro-batch share one error object, which counts as one failure. */
   lastError: unknown;
 }
 
@@ -129,7 +129,7 @@ export class TargetAttempt<Q, A> implements HedgedAttempt<A>, RoutedAttempt {
     this.#chargePossibly();
   }
 
-  chargeEarlierBatch(): void {
+  chargeEarlierMicroBatch(): void {
     const { stage, request } = this.#owner;
     stage.charge?.(request, this.candidate.target, undefined);
   }

@@ -38,7 +38,7 @@ interface EmbeddingsWiringOptions {
   readonly limits: TargetLimitOptions;
   readonly download: DownloadLimits;
   /** Called with the number of requests of each micro-batch of at least two. */
-  readonly onBatch?: ((requests: number) => void) | undefined;
+  readonly onMicroBatch?: ((requests: number) => void) | undefined;
   /** The cache that replicas share. */
   readonly shared?: SharedEmbeddings | undefined;
   /** Called only after `startDriftChecks`. */
@@ -69,8 +69,16 @@ export function wireEmbeddings(
   options: EmbeddingsWiringOptions,
 ): EmbeddingsWiring {
   const { settings, snapshot, log, clock } = runtime;
-  const { upstreamClient, imageLinks, builtInModels, registry, limits, execute, onBatch, shared } =
-    options;
+  const {
+    upstreamClient,
+    imageLinks,
+    builtInModels,
+    registry,
+    limits,
+    execute,
+    onMicroBatch,
+    shared,
+  } = options;
   const { cache, clearLocal } = openCache({
     ...runtime,
     folder: settings.VEXEL_CACHE_PERSIST === "memory" ? undefined : settings.VEXEL_DATA,
@@ -96,7 +104,7 @@ export function wireEmbeddings(
     shared,
   });
 
-  const batched = { batches: 0, requests: 0 };
+  const microBatched = { batches: 0, requests: 0 };
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
   const common: Omit<VendorStagesOptions, "adapters"> = {
@@ -126,14 +134,14 @@ export function wireEmbeddings(
   };
   const send = embeddingsStages(upstreamClient.embeddings, {
     ...common,
-    batch: {
+    microBatch: {
       enabled: (model) => isBatchingOn && !model.unbatched,
       selfBatching: builtInModels,
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
-      onBatch: (requests) => {
-        batched.batches++;
-        batched.requests += requests;
-        onBatch?.(requests);
+      onMicroBatch: (requests) => {
+        microBatched.batches++;
+        microBatched.requests += requests;
+        onMicroBatch?.(requests);
       },
       clock,
     },
@@ -156,8 +164,8 @@ export function wireEmbeddings(
       },
       batching: {
         enabled: isBatchingOn,
-        batches: batched.batches,
-        batched_requests: batched.requests,
+        batches: microBatched.batches,
+        batched_requests: microBatched.requests,
       },
     }),
     clearCache: () => void cache.clear(),

@@ -46,7 +46,7 @@ interface RequestPathOptions {
   /** Called with each request that has ended. Observers may be added later. */
   readonly observers: ReadonlySet<RequestObserver>;
   /** Called with the number of requests of each micro-batch of at least two. */
-  readonly onBatch: (requests: number) => void;
+  readonly onMicroBatch: (requests: number) => void;
   /** Undefined if tracing is off. */
   readonly startTrace: StartTrace | undefined;
   /** Max connections of clients. */
@@ -92,7 +92,7 @@ export function wireRequestPath(runtime: Runtime, options: RequestPathOptions) {
     ...parts,
     builtInModels,
     imageLinks,
-    onBatch: options.onBatch,
+    onMicroBatch: options.onMicroBatch,
     shared: replicas?.embeddings,
   });
   const images = wireImages(runtime, {

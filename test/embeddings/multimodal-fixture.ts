@@ -1,4 +1,6 @@
-/** A fake of Cohere's `/v2/embed` that reads images: the vector of an entry depends on its texts and bytes, in order. */
+/**
+ * A fake of Cohere's `/v2/embed` that reads images: the vector of an entry depends on its texts and bytes, in order.
+ */
 import { createHash } from "node:crypto";
 import type { Server } from "bun";
 import type { QuantizedType } from "../../server/upstream/contract.ts";

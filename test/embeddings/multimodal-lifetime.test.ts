@@ -1,4 +1,6 @@
-/** Images of embeddings requests while other things happen: failures, disconnects, batches. No file stays open. */
+/**
+ * Images of embeddings requests while other things happen: failures, disconnects, micro-batches. No file stays open.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { type TestGateway, testKey } from "../harness.ts";
@@ -86,7 +88,7 @@ test("small images of several clients share an upstream request, and each client
   const { promise, resolve } = Promise.withResolvers<void>();
   cohere.hold(promise);
   const before = cohere.requests.length;
-  // Four requests in flight make the target busy; the others wait for a batch.
+  // Four requests in flight make the target busy; the others wait for a micro-batch.
   const images = Array.from({ length: 16 }, (_, at) => png(100 + at));
   const responses = images.map((image) => embed(image));
   await until(() => gateway.inFlight() === 16);

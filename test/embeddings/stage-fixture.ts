@@ -1,6 +1,6 @@
 /** Pipeline stages without a gateway around them, and an upstream that can be paused, inspected and made to fail. */
 import type { Model } from "../../server/config/snapshot.ts";
-import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
+import { type MicroBatchOptions, microBatch } from "../../server/embeddings/micro-batch.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PermittedModel } from "../../server/request/caller.ts";
@@ -116,7 +116,7 @@ export const attemptWith = (values: Partial<RoutedAttempt> = {}): RoutedAttempt 
   startedAt: 0,
   timeoutMs: () => 60_000,
   followsSlow: false,
-  chargeEarlierBatch: () => undefined,
+  chargeEarlierMicroBatch: () => undefined,
   ...values,
 });
 
@@ -223,13 +223,13 @@ export const requestOf = (text: string, query: Partial<EmbeddingsQuery> = {}): C
   requestFor([text], model, query);
 
 /** A concurrency of one, so that a single request keeps the target busy, and a wait longer than any test. */
-export const batchStage = (
+export const microBatchStage = (
   limits: Partial<EmbeddingCapabilities> = {},
-  options: Partial<BatchOptions> = {},
+  options: Partial<MicroBatchOptions> = {},
 ) => {
   // Every response takes 10 ms: the target may become busy.
   let now = 0;
-  return batch({
+  return microBatch({
     clock: () => {
       now += 10;
       return now;
@@ -242,14 +242,14 @@ export const batchStage = (
   });
 };
 
-export function setUpBatching(...options: Parameters<typeof batchStage>) {
+export function setUpMicroBatching(...options: Parameters<typeof microBatchStage>) {
   const upstream = new HeldUpstream();
-  return { upstream, send: batchStage(...options)(upstream.next) };
+  return { upstream, send: microBatchStage(...options)(upstream.next) };
 }
 
 /** The same, with a busy target: a request with the text "first" occupies its only slot. */
-export function setUpBusyBatching(...options: Parameters<typeof batchStage>) {
-  const { upstream, send } = setUpBatching(...options);
+export function setUpBusyMicroBatching(...options: Parameters<typeof microBatchStage>) {
+  const { upstream, send } = setUpMicroBatching(...options);
   void send(requestOf("first"));
   /** Ends the first request: waiting requests may be sent. */
   const release = async (): Promise<void> => {

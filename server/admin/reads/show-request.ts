@@ -45,7 +45,7 @@ export function showRequestDetail(
   keyName: string | null,
   { contentExpiresAt, isAdministrator }: DetailOptions,
 ): RequestDetail {
-  const { queuedMs, attempts, batchSize, adapted, dropped } = readTimeline(row.timeline);
+  const { queuedMs, attempts, microBatchSize, adapted, dropped } = readTimeline(row.timeline);
   const ownTarget = `${row.upstream}/${row.targetModel}`;
   return {
     ...showRequest(row, keyName),
@@ -68,7 +68,7 @@ export function showRequestDetail(
         : null,
       selection: attempt.selection ? showSelection(attempt.selection) : null,
     })),
-    batch_size: batchSize ?? null,
+    batch_size: microBatchSize ?? null,
     adapted,
     dropped,
     content_expires_at:

@@ -33,7 +33,7 @@ interface MetricsOptions {
 export interface Metrics {
   /** `endedAt`: after the ledger row was written. Milliseconds, monotonic. */
   observe(record: RequestRecord, endedAt: number): void;
-  readonly requests: Pick<RequestMetrics, "observeOther" | "observeBatch">;
+  readonly requests: Pick<RequestMetrics, "observeOther" | "observeMicroBatch">;
   /** Responds to `GET /metrics` on the gateway's own port, with the metrics of all its workers. The default is 404. */
   readonly respond?: (headers: RequestHeaders) => Promise<MetricsResponse>;
   /** The values of this process, which can be merged with those of others (`mergeMetrics`). */

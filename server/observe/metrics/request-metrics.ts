@@ -77,7 +77,7 @@ export class RequestMetrics {
     help: "Inputs of embeddings requests. source: cache, if the request sent them to no upstream, or upstream.",
     labelNames: ["model", "source"],
   });
-  readonly #batches = new Histogram({
+  readonly #microBatches = new Histogram({
     name: "vexel_batch_requests",
     help: "Requests per micro-batch, of batches with at least two.",
     labelNames: [],
@@ -119,8 +119,8 @@ export class RequestMetrics {
     this.#otherRequests.add(1, route, String(status));
   }
 
-  observeBatch(requests: number): void {
-    this.#batches.observe(requests);
+  observeMicroBatch(requests: number): void {
+    this.#microBatches.observe(requests);
   }
 
   snapshot(): MetricSnapshot[] {
@@ -136,7 +136,7 @@ export class RequestMetrics {
       this.#cost,
       this.#unknownCosts,
       this.#inputs,
-      this.#batches,
+      this.#microBatches,
       this.#otherRequests,
     ].map((instrument) => instrument.snapshot());
   }

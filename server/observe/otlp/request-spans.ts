@@ -92,7 +92,9 @@ function requestSpan(record: RequestRecord, trace: RequestTrace, endedAt: number
       ...(record.caller?.project !== undefined && { "vexel.project": record.caller.project }),
       ...(record.knownCost !== undefined && { "vexel.cost_dollars": record.knownCost }),
       "vexel.attempts": routing.attempts,
-      ...(routing.batchSize !== undefined && { "vexel.batch_requests": routing.batchSize }),
+      ...(routing.microBatchSize !== undefined && {
+        "vexel.batch_requests": routing.microBatchSize,
+      }),
     },
   };
 }

@@ -1,4 +1,4 @@
-/** An input that hangs the upstream does not hold up the other requests of its batch. */
+/** An input that hangs the upstream does not hold up the other requests of its micro-batch. */
 import { afterAll, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -9,14 +9,14 @@ import {
   outcomeOf,
   requestOf,
   settled,
-  setUpBusyBatching,
+  setUpBusyMicroBatching,
   textsOf,
   vectorFor,
 } from "./stage-fixture.ts";
 
-/** A batch of these texts whose attempt timeout has passed. */
-async function slowBatch(texts: readonly string[], isWaiting = false) {
-  const { upstream, send, release } = setUpBusyBatching();
+/** A micro-batch of these texts whose attempt timeout has passed. */
+async function slowMicroBatch(texts: readonly string[], isWaiting = false) {
+  const { upstream, send, release } = setUpBusyMicroBatching();
   const queueWait = { ms: 0, isWaiting, admittedAt: 0 };
   const requests = texts.map(
     (text): CountedRequest => ({
@@ -29,19 +29,19 @@ async function slowBatch(texts: readonly string[], isWaiting = false) {
   expect(upstream.requestedTexts[1]).toEqual(texts);
   const requestFor = (text: string) =>
     upstream.requests.find(({ request }) => textsOf(request).join() === text);
-  return { upstream, requests, outcomes, requestFor, batch: upstream.requests[1]! };
+  return { upstream, requests, outcomes, requestFor, microBatch: upstream.requests[1]! };
 }
 
 const texts = ["a", "b", "hangs"];
 
-test("each request of a slow batch is sent on its own, and only the one that hangs waits", async () => {
-  const { requests, outcomes, requestFor, batch } = await slowBatch(texts);
+test("each request of a slow micro-batch is sent on its own, and only the one that hangs waits", async () => {
+  const { requests, outcomes, requestFor, microBatch } = await slowMicroBatch(texts);
   await until(() => texts.every((text) => requestFor(text) !== undefined));
   for (const text of ["a", "b"]) requestFor(text)?.respond();
   expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
   expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
-  // Each request has an upstream request of its own, so the batch is canceled.
-  expect(batch.request.signal().aborted).toBe(true);
+  // Each request has an upstream request of its own, so the micro-batch is canceled.
+  expect(microBatch.request.signal().aborted).toBe(true);
   expect(requestFor("hangs")?.request.signal().aborted).toBe(false);
   const reason = new Error("gone");
   requests[2]?.client.abort(reason);
@@ -50,8 +50,8 @@ test("each request of a slow batch is sent on its own, and only the one that han
   expect(requests.map(({ client }) => client.listeners.size)).toEqual([0, 0, 0]);
 });
 
-test("the requests of a slow batch are served on their own, and nothing stays in flight", async () => {
-  const { upstream, outcomes, requestFor } = await slowBatch(texts);
+test("the requests of a slow micro-batch are served on their own, and nothing stays in flight", async () => {
+  const { upstream, outcomes, requestFor } = await slowMicroBatch(texts);
   for (const text of texts) {
     await until(() => requestFor(text) !== undefined);
     requestFor(text)?.respond();
@@ -64,22 +64,22 @@ test("the requests of a slow batch are served on their own, and nothing stays in
 });
 
 test("more inputs that hang than are sent at a time do not hold up the others", async () => {
-  const { outcomes, requestFor } = await slowBatch(["a", "hangs 1", "hangs 2", "hangs 3"]);
+  const { outcomes, requestFor } = await slowMicroBatch(["a", "hangs 1", "hangs 2", "hangs 3"]);
   await until(() => requestFor("a") !== undefined);
   requestFor("a")?.respond();
   expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
 });
 
-test("a batch that waits for the limits of its target is not separated", async () => {
-  const { upstream, batch, outcomes } = await slowBatch(["a", "b"], true);
+test("a micro-batch that waits for the limits of its target is not separated", async () => {
+  const { upstream, microBatch, outcomes } = await slowMicroBatch(["a", "b"], true);
   await Bun.sleep(600);
   expect(upstream.requests).toHaveLength(2);
-  batch.respond();
+  microBatch.respond();
   expect(await outcomes[0]).toHaveProperty("value.vectors", [vectorFor("a")]);
 });
 
-test("a request whose other attempt was slow joins no batch", async () => {
-  const { upstream, send } = setUpBusyBatching();
+test("a request whose other attempt was slow joins no micro-batch", async () => {
+  const { upstream, send } = setUpBusyMicroBatching();
   const attempt = attemptWith({ followsSlow: true });
   void send({ ...requestOf("slow before"), attempt });
   expect(upstream.requestedTexts).toEqual([["first"], ["slow before"]]);
@@ -113,7 +113,7 @@ const embed = async (input: string, signal?: AbortSignal): Promise<number> => {
 const inputsOf = (body: unknown): readonly string[] =>
   [(body as { readonly input: string | readonly string[] } | undefined)?.input ?? []].flat();
 
-test("while an input hangs the upstream, the other requests of its batch are served and its target stays in use", async () => {
+test("while an input hangs the upstream, the other requests of its micro-batch are served and its target stays in use", async () => {
   // The usual latency is known then.
   for (let count = 0; count < 30; count++) await embed(`warm-up ${count}`);
   fake.clear();
@@ -122,7 +122,7 @@ test("while an input hangs the upstream, the other requests of its batch are ser
     inputsOf(request.json).some((input) => input.startsWith(prefix));
   fake.script({ until: release.promise }, { when: holds("hangs"), times: 1000 });
   fake.script({ until: release.promise }, { when: holds("first"), times: 1 });
-  // While an upstream request is in flight, requests of the same turn of the event loop form a batch.
+  // While an upstream request is in flight, requests of the same turn of the event loop form a micro-batch.
   const held = embed("first");
   await fake.arrived(1);
   const gone = new AbortController();

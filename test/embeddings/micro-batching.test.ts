@@ -1,40 +1,40 @@
 /** Micro-batching: small requests to a busy target are sent as one, without a visible difference to clients. */
 
 import { describe, expect, test } from "bun:test";
-import type { BatchOptions } from "../../server/embeddings/batch.ts";
+import type { MicroBatchOptions } from "../../server/embeddings/micro-batch.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
-  batchStage,
   type CountedRequest,
   type EmbeddingsSend,
   entriesOf,
+  microBatchStage,
   model,
   modelWithTargets,
   requestFor,
   requestOf,
   responseTo,
   settled,
-  setUpBatching,
-  setUpBusyBatching,
+  setUpBusyMicroBatching,
+  setUpMicroBatching,
   targetNamed,
   vectorFor,
 } from "./stage-fixture.ts";
 
 describe("a request to an idle target", () => {
   test("is sent in the same tick, unchanged, and so is its response", async () => {
-    const { upstream, send } = setUpBatching();
+    const { upstream, send } = setUpMicroBatching();
     const request = requestOf("a");
     const upstreamResponse = send(request);
     expect(upstream.requests[0]?.request).toBe(request);
     const response: EmbeddingsResponse = { vectors: [[1]] };
     upstream.requests[0]?.respond(response);
     expect(await upstreamResponse).toBe(response);
-    expect(request.record.routing.batchSize).toBeUndefined();
+    expect(request.record.routing.microBatchSize).toBeUndefined();
     expect(request.client.listeners.size).toBe(0);
   });
 
   test("that arrives with others is batched with them, in the same turn of the event loop", async () => {
-    const { upstream, send } = setUpBatching({}, { concurrency: 3 });
+    const { upstream, send } = setUpMicroBatching({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) void send(requestOf(text));
     expect(upstream.requestedTexts).toEqual([["a"]]);
     await new Promise(setImmediate);
@@ -42,7 +42,7 @@ describe("a request to an idle target", () => {
   });
 
   test("does not wait while the target is below its concurrency", async () => {
-    const { upstream, send } = setUpBatching({}, { concurrency: 3 });
+    const { upstream, send } = setUpMicroBatching({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) {
       void send(requestOf(text));
       await new Promise(setImmediate);
@@ -52,8 +52,8 @@ describe("a request to an idle target", () => {
 });
 
 describe("requests to a busy target", () => {
-  test("wait, and are sent as one batch when a slot is free", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+  test("wait, and are sent as one micro-batch when a slot is free", async () => {
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const requests = ["a", "b", "c"].map((text) => requestOf(text));
     const responses = requests.map(send);
     await settled();
@@ -65,11 +65,11 @@ describe("requests to a busy target", () => {
     for (const [at, response] of (await Promise.all(responses)).entries()) {
       expect(response.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
     }
-    expect(requests.map(({ record }) => record.routing.batchSize)).toEqual([3, 3, 3]);
+    expect(requests.map(({ record }) => record.routing.microBatchSize)).toEqual([3, 3, 3]);
   });
 
   test("with several inputs get all of their vectors, in order, without the upstream's verbatim body", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
     const responses = inputs.map((texts) => send(requestFor(texts, model)));
     await release();
@@ -85,7 +85,7 @@ describe("requests to a busy target", () => {
   });
 
   test("that found no other request are sent unchanged", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const single = requestOf("a");
     const upstreamResponse = send(single);
     await release();
@@ -96,7 +96,7 @@ describe("requests to a busy target", () => {
   });
 
   test("are sent after the longest wait, although no slot is free", async () => {
-    const { upstream, send } = setUpBusyBatching({}, { maxWaitMs: 5 });
+    const { upstream, send } = setUpBusyMicroBatching({}, { maxWaitMs: 5 });
     void send(requestOf("a"));
     void send(requestOf("b"));
     await Bun.sleep(30);
@@ -104,8 +104,8 @@ describe("requests to a busy target", () => {
     expect(upstream.inFlight).toBe(2);
   });
 
-  test("are sent in the order of arrival, one batch for each free slot", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+  test("are sent in the order of arrival, one micro-batch for each free slot", async () => {
+    const { upstream, send, release } = setUpBusyMicroBatching();
     for (const user of ["u", "v", "u"]) void send(requestOf(`of ${user}`, { user }));
     await release();
     expect(upstream.requestedTexts.slice(1)).toEqual([["of u", "of u"]]);
@@ -128,7 +128,7 @@ describe("requests to a busy target", () => {
       else free++;
       return responseTo(request);
     };
-    const send = batchStage({}, { concurrency: 4, maxWaitMs: 25 })(upstream);
+    const send = microBatchStage({}, { concurrency: 4, maxWaitMs: 25 })(upstream);
     const client = async (name: number): Promise<void> => {
       for (let round = 0; round < 4; round++) {
         const text = `${name} ${round}`;
@@ -141,15 +141,15 @@ describe("requests to a busy target", () => {
   });
 });
 
-describe("a batch", () => {
+describe("a micro-batch", () => {
   test("is sent at once when it is full", () => {
-    const { upstream, send } = setUpBusyBatching({ maxItems: 3 });
+    const { upstream, send } = setUpBusyMicroBatching({ maxItems: 3 });
     for (const text of ["a", "b", "c"]) void send(requestOf(text));
     expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
   });
 
   test("never exceeds the gateway's maximum, even if the target accepts more", () => {
-    const { upstream, send } = setUpBusyBatching();
+    const { upstream, send } = setUpBusyMicroBatching();
     for (let at = 0; at < 2 * 64 + 1; at++) void send(requestOf(`text ${at}`));
     expect(upstream.requestedTexts.map(({ length }) => length)).toEqual([1, 64, 64]);
   });
@@ -158,7 +158,7 @@ describe("a batch", () => {
     const inputs = [["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee"]];
     const limits = [{ maxItems: 4 }, { maxBytes: 19 }, { maxTokens: 4 }];
     for (const limit of limits) {
-      const { upstream, send, release } = setUpBusyBatching(limit);
+      const { upstream, send, release } = setUpBusyMicroBatching(limit);
       for (const texts of inputs) void send(requestFor(texts, model));
       expect(upstream.requestedTexts.slice(1)).toEqual([["aaaa", "bbbb", "cccc"]]);
       await release();
@@ -192,7 +192,7 @@ describe("a batch", () => {
       [{ user: "u" }, { user: "u", input: { kind: "tokens", tokens: [[1]] } }],
     ];
     for (const [one, other] of pairs) {
-      const { upstream, send, release } = setUpBusyBatching();
+      const { upstream, send, release } = setUpBusyMicroBatching();
       const requests = [
         requestOf("a", one),
         requestOf("b", other),
@@ -217,7 +217,7 @@ describe("a batch", () => {
       { user: "u" },
       { input: { kind: "tokens", tokens: [[1]] } },
     ] as const) {
-      const { upstream, send, release } = setUpBusyBatching();
+      const { upstream, send, release } = setUpBusyMicroBatching();
       for (const priority of ["batch", "interactive", "batch", "interactive"] as const) {
         const request = requestOf("a", query);
         request.record.priority = priority;
@@ -239,7 +239,7 @@ describe("a batch", () => {
 });
 
 test("an interactive request does not wait because of batch requests in flight", async () => {
-  const { upstream, send } = setUpBatching({}, { concurrency: 2, maxWaitMs: 60_000 });
+  const { upstream, send } = setUpMicroBatching({}, { concurrency: 2, maxWaitMs: 60_000 });
   const sendAs = async (priority: "batch" | "interactive", text: string): Promise<void> => {
     const request = requestOf(text);
     request.record.priority = priority;
@@ -253,8 +253,8 @@ test("an interactive request does not wait because of batch requests in flight",
 });
 
 describe("is not batched:", () => {
-  const expectAlone = (options: Partial<BatchOptions>, request: CountedRequest): void => {
-    const { upstream, send } = setUpBusyBatching({}, options);
+  const expectAlone = (options: Partial<MicroBatchOptions>, request: CountedRequest): void => {
+    const { upstream, send } = setUpBusyMicroBatching({}, options);
     void send(request);
     expect(upstream.requests[1]?.request).toBe(request);
   };
@@ -272,24 +272,24 @@ describe("is not batched:", () => {
     expectAlone({ enabled: () => false }, requestOf("a"));
   });
 
-  test("a request that fills a batch alone", () => {
-    const { upstream, send } = setUpBusyBatching({ maxItems: 1 });
+  test("a request that fills a micro-batch alone", () => {
+    const { upstream, send } = setUpBusyMicroBatching({ maxItems: 1 });
     const request = requestOf("a");
     void send(request);
     expect(upstream.requests[1]?.request).toBe(request);
-    expect(request.record.routing.batchSize).toBeUndefined();
+    expect(request.record.routing.microBatchSize).toBeUndefined();
   });
 
   test("a request to another target, which is not busy", () => {
-    const { upstream, send } = setUpBusyBatching();
+    const { upstream, send } = setUpBusyMicroBatching();
     void send(requestFor(["a"], modelWithTargets(targetNamed("b"))));
     expect(upstream.requestedTexts).toEqual([["first"], ["a"]]);
   });
 });
 
-describe("the usage of a batch", () => {
+describe("the usage of a micro-batch", () => {
   test("is divided by estimated tokens, to the last token", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await release();
     const { request: joined, respond: response } = upstream.requests[1]!;
@@ -299,7 +299,7 @@ describe("the usage of a batch", () => {
   });
 
   test("is divided together with the cost that the upstream reports", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await release();
     const { request: joined, respond } = upstream.requests[1]!;
@@ -309,7 +309,7 @@ describe("the usage of a batch", () => {
   });
 
   test("is unknown if the upstream reports none", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const responses = ["a", "b"].map((text) => send(requestOf(text)));
     await release();
     upstream.requests[1]?.respond({ vectors: [[1], [2]] });

@@ -1,6 +1,6 @@
 /**
  * A micro-batch: several clients' inputs in one upstream request, with the response split back per client. A refused
- * or slow batch is separated: each of its requests is sent on its own (`separate-members.ts`).
+ * or slow micro-batch is separated: each of its requests is sent on its own (`separate-members.ts`).
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -8,26 +8,31 @@ import { hasStarted } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsResponse, InputEntry } from "../upstream/contract.ts";
 import { invalidResponse } from "../upstream/invalid-response.ts";
 import { mayBillFailedAttempt } from "../upstream/may-have-been-billed.ts";
-import { type BatchMember, type EmbeddingsSend, SentBatch } from "./batch-member.ts";
 import { tokensPerInput } from "./embedding-usage.ts";
+import {
+  type EmbeddingsSend,
+  type MicroBatchMember,
+  SentMicroBatch,
+} from "./micro-batch-member.ts";
 import { cancelWhenSlow, isRefused, type SeparationOptions, separate } from "./separate-members.ts";
 
 /** Never rejects: every member settles on its own. */
-export async function sendBatch(
-  members: readonly BatchMember[],
+export async function sendMicroBatch(
+  members: readonly MicroBatchMember[],
   send: EmbeddingsSend,
   maxParallel: number,
   clock: () => number,
 ): Promise<void> {
   const options: SeparationOptions = { send, maxParallel, clock, onResponse: splitSingle };
-  const batch = new SentBatch(members[0]!.request, members.length);
-  const stop = members.length > 1 ? cancelWhenSlow(batch, members[0]!.request, clock) : undefined;
+  const microBatch = new SentMicroBatch(members[0]!.request, members.length);
+  const stop =
+    members.length > 1 ? cancelWhenSlow(microBatch, members[0]!.request, clock) : undefined;
   try {
     const input = joinInputs(members);
-    splitResponse(await sendJoined(members, input, batch, send), members, input);
+    splitResponse(await sendJoined(members, input, microBatch, send), members, input);
   } catch (error) {
-    const isSeparated = members.length > 1 && (batch.wasSlow || mayBeOneInput(error));
-    const mayBeBilled = batch.wasSlow || mayBillFailedAttempt(error);
+    const isSeparated = members.length > 1 && (microBatch.wasSlow || mayBeOneInput(error));
+    const mayBeBilled = microBatch.wasSlow || mayBillFailedAttempt(error);
     if (isSeparated) await separate(members, options, mayBeBilled);
     else for (const member of members) member.fail(error);
   } finally {
@@ -36,8 +41,8 @@ export async function sendBatch(
 }
 
 /**
- * Whether one input may be the cause: the upstream refused the batch without saying which input, or it responded with
- * 500 or with invalid numbers, as self-hosted servers do for an input that they cannot process. Any other upstream
+ * Whether one input may be the cause: the upstream refused the micro-batch without saying which input, or it responded
+ * with 500 or with invalid numbers, as self-hosted servers do for an input that they cannot process. Any other upstream
  * error applies to all members; each may be retried on another target.
  */
 const mayBeOneInput = (error: unknown): boolean =>
@@ -46,35 +51,35 @@ const mayBeOneInput = (error: unknown): boolean =>
     (error.kind === "upstream_error" || error.kind === "upstream_invalid"));
 
 async function sendJoined(
-  members: readonly BatchMember[],
+  members: readonly MicroBatchMember[],
   input: EmbeddingInput,
-  batch: SentBatch,
+  microBatch: SentMicroBatch,
   send: EmbeddingsSend,
 ): Promise<EmbeddingsResponse> {
-  // Of the context, the priority is the same for all members, and the cache policy was applied before batching. From the
-  // first member alone come the API key whose turn the batch takes in the queue of the target, the trace context that
-  // the upstream gets, and the request ID in the log if the reported usage is implausible.
+  // Of the context, the priority is the same for all members, and the cache policy was applied before batching. From
+  // the first member alone come the API key whose turn the micro-batch takes in the queue of the target, the trace
+  // context that the upstream gets, and the request ID in the log if the reported usage is implausible.
   const { request } = members[0]!;
   for (const member of members) {
     const { report, attempt } = member.request;
-    report.addBatch(members.length);
-    member.owner = batch;
+    report.addMicroBatch(members.length);
+    member.owner = microBatch;
     // The members wait for the limits of their target together.
     if (attempt && request.attempt) attempt.queueWait = request.attempt.queueWait;
   }
   if (members.length === 1) return send(request);
   const query = { ...request.query, input, single: false };
-  // The batch is neither shed nor timed out in the queue of the target if one of its members would not be.
+  // The micro-batch is neither shed nor timed out in the queue of the target if one of its members would not be.
   const parts = { hasStarted: members.some((member) => hasStarted(member.request)) };
   try {
-    return await send({ ...request, query, signal: () => batch.signal, parts });
+    return await send({ ...request, query, signal: () => microBatch.signal, parts });
   } finally {
     for (const member of members)
       if (parts.hasStarted && member.request.parts) member.request.parts.hasStarted = true;
   }
 }
 
-function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
+function joinInputs(members: readonly MicroBatchMember[]): EmbeddingInput {
   const [texts, tokens, entries]: [string[], (readonly number[])[], InputEntry[]] = [[], [], []];
   for (const { request } of members) {
     const { input } = request.query;
@@ -82,7 +87,7 @@ function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
     else if (input.kind === "tokens") tokens.push(...input.tokens);
     else entries.push(...input.entries);
   }
-  // The members of a batch have inputs of one kind.
+  // The members of a micro-batch have inputs of one kind.
   if (entries.length > 0) return { kind: "mixed", entries };
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
@@ -92,7 +97,7 @@ const splitSingle: SeparationOptions["onResponse"] = (member, response) =>
 
 function splitResponse(
   response: EmbeddingsResponse,
-  members: readonly BatchMember[],
+  members: readonly MicroBatchMember[],
   input: EmbeddingInput,
 ): void {
   const { vectors, usage, cost, deviations } = response;
@@ -102,7 +107,7 @@ function splitResponse(
   if (vectors.length !== expected) {
     throw invalidResponse(`${vectors.length} vectors for ${expected} inputs`);
   }
-  // A batch of one gets the upstream's response unchanged.
+  // A micro-batch of one gets the upstream's response unchanged.
   if (members.length === 1) {
     members[0]!.succeed(response);
     return;
@@ -121,7 +126,7 @@ function splitResponse(
       vectors: vectors.slice(from, to),
       ...(memberUsage && { usage: memberUsage }),
       ...(cost !== undefined && { cost: cost * share }),
-      // Members of a batch have equal parameters, so the same parameters were adapted.
+      // Members of a micro-batch have equal parameters, so the same parameters were adapted.
       ...(deviations && { deviations }),
     });
     from = to;

@@ -1,14 +1,14 @@
-/** Whatever happens to one request of a batch, the others get their own results. */
+/** Whatever happens to one request of a micro-batch, the others get their own results. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { clientClosedError, Deadline, SignalClient } from "../../server/request/deadline.ts";
 import { mayHaveBeenBilled } from "../../server/upstream/may-have-been-billed.ts";
 import {
   attemptWith,
-  batchStage,
   type CountedRequest,
   type EmbeddingsSend,
   HeldUpstream,
+  microBatchStage,
   modelWithTargets,
   outcomeOf,
   overloaded,
@@ -18,7 +18,7 @@ import {
   responseTo,
   sendTexts,
   settled,
-  setUpBusyBatching,
+  setUpBusyMicroBatching,
   targetNamed,
   textsOf,
   tooManyTokens,
@@ -29,7 +29,7 @@ describe("a client that disconnects", () => {
   const reason = new Error("gone");
 
   test("while its request is queued ends at once, and the request is not sent", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
     requests[1]?.client.abort(reason);
     expect(await outcomes[1]).toEqual({ error: reason });
@@ -39,8 +39,8 @@ describe("a client that disconnects", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("while the batch is in flight ends at once, without an effect on other clients", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+  test("while the micro-batch is in flight ends at once, without an effect on other clients", async () => {
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b", "c"]);
     await release();
     requests[0]?.client.abort(reason);
@@ -51,8 +51,8 @@ describe("a client that disconnects", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("as the last client of a batch cancels the upstream request", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+  test("as the last client of a micro-batch cancels the upstream request", async () => {
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const { requests, outcomes } = sendTexts(send, ["a", "b"]);
     await release();
     for (const request of requests) request.client.abort(reason);
@@ -76,8 +76,8 @@ describe("a request whose timeout passes", () => {
   const inQueue = { kind: "upstream_timeout", details: { notSent: true } };
   const atUpstream = { kind: "upstream_timeout", details: {} };
 
-  test("while its batch is being filled gets an error that says that no upstream was called", async () => {
-    const { upstream, send } = setUpBusyBatching();
+  test("while its micro-batch is being filled gets an error that says that no upstream was called", async () => {
+    const { upstream, send } = setUpBusyMicroBatching();
     const request = attempted("a");
     const outcome = outcomeOf(send(request));
     await timeOut(request);
@@ -90,9 +90,9 @@ describe("a request whose timeout passes", () => {
   });
 
   test.each([1, 2])(
-    "while its batch of %i waits for the limits of the target gets that error",
+    "while its micro-batch of %i waits for the limits of the target gets that error",
     async (count) => {
-      const { upstream, send, release } = setUpBusyBatching();
+      const { upstream, send, release } = setUpBusyMicroBatching();
       const requests = ["a", "b"].slice(0, count).map(attempted);
       const outcomes = requests.map((request) => outcomeOf(send(request)));
       await release();
@@ -103,8 +103,8 @@ describe("a request whose timeout passes", () => {
     },
   );
 
-  test("while its batch is in flight gets the error of an upstream that does not respond", async () => {
-    const { send, release } = setUpBusyBatching();
+  test("while its micro-batch is in flight gets the error of an upstream that does not respond", async () => {
+    const { send, release } = setUpBusyMicroBatching();
     const requests = ["a", "b"].map(attempted);
     const outcomes = requests.map((request) => outcomeOf(send(request)));
     await release();
@@ -113,8 +113,8 @@ describe("a request whose timeout passes", () => {
     expect(requests[1]?.attempt.queueWait.isWaiting).toBe(false);
   });
 
-  test("while it is queued on its own, after its batch failed: an upstream was called before", async () => {
-    const { upstream, send, release } = setUpBusyBatching();
+  test("while it is queued on its own, after its micro-batch failed: an upstream was called before", async () => {
+    const { upstream, send, release } = setUpBusyMicroBatching();
     const requests = ["a", "b"].map(attempted);
     const outcomes = requests.map((request) => outcomeOf(send(request)));
     await release();
@@ -127,7 +127,7 @@ describe("a request whose timeout passes", () => {
 });
 
 test("the client that disconnects while its request is queued is not charged for it", async () => {
-  const { send } = setUpBusyBatching();
+  const { send } = setUpBusyMicroBatching();
   const request = requestOf("a");
   const outcome = outcomeOf(send(request));
   request.client.abort(clientClosedError());
@@ -136,8 +136,8 @@ test("the client that disconnects while its request is queued is not charged for
   expect(mayHaveBeenBilled(1, error)).toBe(false);
 });
 
-test("all requests of a batch have its wait for the limits of the target", async () => {
-  const { upstream, send, release } = setUpBusyBatching();
+test("all requests of a micro-batch have its wait for the limits of the target", async () => {
+  const { upstream, send, release } = setUpBusyMicroBatching();
   const attempts = ["a", "b"].map(() => attemptWith());
   const responses = attempts.map((attempt, at) => send({ ...requestOf(`${at}`), attempt }));
   await release();
@@ -149,12 +149,12 @@ test("all requests of a batch have its wait for the limits of the target", async
   );
 });
 
-describe("a batch that fails", () => {
-  /** Sends all texts while the target is busy; then `serve` responds to the batches. */
+describe("a micro-batch that fails", () => {
+  /** Sends all texts while the target is busy; then `serve` responds to the micro-batches. */
   async function together(texts: readonly string[], serve: EmbeddingsSend) {
     const requested: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
-    const send = batchStage()(async (request) => {
+    const send = microBatchStage()(async (request) => {
       if (textsOf(request)[0] === "first") {
         await first.promise;
         return responseTo(request);
@@ -180,7 +180,7 @@ describe("a batch that fails", () => {
         if (at === 11) expect(outcome).toEqual({ error });
         else expect(outcome).toHaveProperty("value.vectors", [vectorFor(`text ${at}`)]);
       }
-      // One for the whole batch, then one for each client.
+      // One for the whole micro-batch, then one for each client.
       expect(requested).toHaveLength(17);
     });
   }
@@ -262,7 +262,7 @@ describe("a batch that fails", () => {
     const [bad, good] = [targetNamed("bad"), targetNamed("good")];
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
     const both = modelWithTargets(bad, good);
-    const joined = batchStage()((request) => upstreams.get(request.target!)!.next(request));
+    const joined = microBatchStage()((request) => upstreams.get(request.target!)!.next(request));
     const send: EmbeddingsSend = (request) =>
       joined({ ...request, target: bad }).catch(() => joined({ ...request, target: good }));
     const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(requestFor([text], both))));

@@ -11,24 +11,26 @@ import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.t
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
-/** A batch that is being filled, or an upstream request that is queued or in flight. */
+/** A micro-batch that is being filled, or an upstream request that is queued or in flight. */
 export interface MemberOwner {
-  /** The batch waits in the gateway: for more requests, or for the limits of its target. */
+  /** The micro-batch waits in the gateway: for more requests, or for the limits of its target. */
   readonly isQueued: boolean;
   /** The signal of a member has fired: its client has disconnected, or its timeout has passed. */
-  onAborted(member: BatchMember): void;
+  onAborted(member: MicroBatchMember): void;
 }
 
-/** One request of a batch. It settles with its part of the response, with an error, or when its own signal aborts. */
-export class BatchMember {
+/**
+ * One request of a micro-batch. It settles with its part of the response, with an error, or when its own signal aborts.
+ */
+export class MicroBatchMember {
   readonly request: StageRequest<EmbeddingsQuery>;
   readonly load: RequestLoad;
   readonly response: Promise<EmbeddingsResponse>;
   /** The request has a response or an error, or was aborted. */
   isSettled = false;
-  /** An upstream has received the request in a batch that failed or was slow. It is sent again on its own. */
+  /** An upstream has received the request in a micro-batch that failed or was slow. It is sent again on its own. */
   wasSent = false;
-  /** The batch that this request is part of. It is notified when the signal of the request fires. */
+  /** The micro-batch that this request is part of. It is notified when the signal of the request fires. */
   owner: MemberOwner | undefined;
   readonly #signal: AbortSignal;
   readonly #resolve: (response: EmbeddingsResponse) => void;
@@ -79,7 +81,7 @@ export class BatchMember {
 }
 
 /** An upstream request for one or several members. */
-export class SentBatch implements MemberOwner {
+export class SentMicroBatch implements MemberOwner {
   /** The upstream request was canceled, because it took too long. */
   wasSlow = false;
   readonly #request: StageRequest<EmbeddingsQuery>;
@@ -101,13 +103,15 @@ export class SentBatch implements MemberOwner {
     return this.#request.attempt?.queueWait.isWaiting === true;
   }
 
-  onAborted({ request }: BatchMember): void {
+  onAborted({ request }: MicroBatchMember): void {
     this.#remaining--;
     if (this.#remaining === 0) this.#controller?.abort(request.signal().reason);
   }
 
   cancelSlow(): void {
     this.wasSlow = true;
-    this.#controller?.abort(new Error("the batch was slow, so its requests are sent one by one"));
+    this.#controller?.abort(
+      new Error("the micro-batch was slow, so its requests are sent one by one"),
+    );
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Micro-batching stage: joins small requests to a target into one upstream request. At a busy target, requests wait for
- * the batch, up to `maxWaitMs`. At a target that is neither idle nor busy, requests of the same turn of the event loop
- * are joined, without a wait; otherwise 32 connections with uncached texts take 2.5 times the upstream requests and 1.1
- * times the CPU (`npm run bench -- --only uncached`). An idle target gets each request at once.
+ * the micro-batch, up to `maxWaitMs`. At a target that is neither idle nor busy, requests of the same turn of the event
+ * loop are joined, without a wait; otherwise 32 connections with uncached texts take 2.5 times the upstream requests
+ * and 1.1 times the CPU (`npm run bench -- --only uncached`). An idle target gets each request at once.
  */
 
 import { isEmptyObject } from "../lib/large-json.ts";
@@ -19,12 +19,12 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { isInMemory } from "../upstream/mixed-input.ts";
-import { BatchMember, type EmbeddingsSend, type MemberOwner } from "./batch-member.ts";
-import { sendBatch } from "./batch-request.ts";
+import { type EmbeddingsSend, type MemberOwner, MicroBatchMember } from "./micro-batch-member.ts";
 import { needsConversion } from "./multimodal/image-refusal.ts";
+import { sendMicroBatch } from "./send-micro-batch.ts";
 import { itemsOf, strictestImageLimits, strictestLimits, unsplittableReason } from "./split.ts";
 
-export interface BatchOptions {
+export interface MicroBatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** Whether requests for this model may be batched. */
   readonly enabled: (model: PermittedModel) => boolean;
@@ -34,8 +34,8 @@ export interface BatchOptions {
   readonly concurrency?: number;
   /** The longest time that a request waits to be batched. */
   readonly maxWaitMs?: number;
-  /** Called with the number of requests of each batch of at least two. */
-  readonly onBatch?: (requests: number) => void;
+  /** Called with the number of requests of each micro-batch of at least two. */
+  readonly onMicroBatch?: (requests: number) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -44,34 +44,36 @@ export interface BatchOptions {
 const maxInputs = 64;
 /** A request with more inputs is not batched. */
 const maxInputsPerRequest = 16;
-/** A target whose responses usually take less is never busy: waiting for a batch would cost more than it saves. */
+/**
+ * A target whose responses usually take less is never busy: waiting for a micro-batch would cost more than it saves.
+ */
 const fastMs = 5;
 
-export const batch =
+export const microBatch =
   ({
     capabilities,
     enabled,
     selfBatching,
     concurrency = 4,
     maxWaitMs = 25,
-    onBatch = () => undefined,
+    onMicroBatch = () => undefined,
     clock,
-  }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  }: MicroBatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
     // Targets belong to a config snapshot: their batchers are garbage-collected with it.
-    const batchers = new WeakMap<Target, Batcher>();
+    const batchers = new WeakMap<Target, MicroBatcher>();
     // Requests with images have other limits and latencies.
-    const imageBatchers = new WeakMap<Target, Batcher>();
-    const createBatcher = (target: Target, hasImages: boolean): Batcher => {
+    const imageBatchers = new WeakMap<Target, MicroBatcher>();
+    const createMicroBatcher = (target: Target, hasImages: boolean): MicroBatcher => {
       const own = [capabilities(target)];
       const limits = hasImages ? strictestImageLimits(own) : strictestLimits(own);
       const items = Math.min(limits.items, maxInputs);
-      const batcher = new Batcher({
+      const batcher = new MicroBatcher({
         next,
         limits: { ...limits, items },
         concurrency,
         maxWaitMs,
-        onBatch,
+        onMicroBatch,
         clock,
       });
       (hasImages ? imageBatchers : batchers).set(target, batcher);
@@ -86,8 +88,9 @@ export const batch =
       if (!target || !enabled(model) || batchesItself(model)) return next(request);
       const hasImages = query.input.kind === "mixed";
       const batcher =
-        (hasImages ? imageBatchers : batchers).get(target) ?? createBatcher(target, hasImages);
-      // The passthrough fields of two requests may mean different things, so a request with such fields joins no batch.
+        (hasImages ? imageBatchers : batchers).get(target) ?? createMicroBatcher(target, hasImages);
+      // The passthrough fields of two requests may mean different things, so a request with such fields joins no
+      // micro-batch.
       const isUnbatchable =
         request.attempt?.followsSlow === true ||
         !isEmptyObject(query.extraFields) ||
@@ -104,19 +107,21 @@ export const batch =
 const isBatchable = (input: MixedInput, { images }: EmbeddingCapabilities): boolean =>
   images !== undefined && isInMemory(input) && !needsConversion(input, images);
 
-interface BatcherOptions
-  extends Required<Pick<BatchOptions, "concurrency" | "maxWaitMs" | "onBatch" | "clock">> {
+interface MicroBatcherOptions
+  extends Required<
+    Pick<MicroBatchOptions, "concurrency" | "maxWaitMs" | "onMicroBatch" | "clock">
+  > {
   readonly next: EmbeddingsSend;
-  /** The most inputs, tokens and bytes of one batch. */
+  /** The most inputs, tokens and bytes of one micro-batch. */
   readonly limits: RequestLoad;
 }
 
-/** A batch that is being filled: requests of one priority with equal parameters. */
-interface PendingBatch extends MemberOwner {
+/** A micro-batch that is being filled: requests of one priority with equal parameters. */
+interface PendingMicroBatch extends MemberOwner {
   readonly key: string;
   readonly model: PermittedModel;
   readonly priority: Priority;
-  readonly members: Set<BatchMember>;
+  readonly members: Set<MicroBatchMember>;
   readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
   items: number;
   tokens: number;
@@ -125,18 +130,18 @@ interface PendingBatch extends MemberOwner {
 }
 
 /**
- * Micro-batching for one target. While the target is busy, requests wait and are sent as one batch; otherwise only
- * requests of the same turn of the event loop are joined, without a wait.
+ * Micro-batching for one target. While the target is busy, requests wait and are sent as one micro-batch; otherwise
+ * only requests of the same turn of the event loop are joined, without a wait.
  */
-class Batcher {
-  readonly #options: BatcherOptions;
-  /** In insertion order: the oldest batch is sent first. Bounded by the requests in flight. */
-  readonly #pending = new Map<string, PendingBatch>();
+class MicroBatcher {
+  readonly #options: MicroBatcherOptions;
+  /** In insertion order: the oldest micro-batch is sent first. Bounded by the requests in flight. */
+  readonly #pending = new Map<string, PendingMicroBatch>();
   readonly #inFlight: Record<Priority, number> = { interactive: 0, batch: 0 };
   /** Moving average (EWMA) of the response time. Infinity until the first response. */
   #averageMs = Infinity;
 
-  constructor(options: BatcherOptions) {
+  constructor(options: MicroBatcherOptions) {
     this.#options = options;
   }
 
@@ -152,7 +157,7 @@ class Batcher {
     return inFlight >= this.#options.concurrency && this.#averageMs >= fastMs;
   }
 
-  /** Sends a request at once, without a batch. */
+  /** Sends a request at once, without a micro-batch. */
   readonly send: EmbeddingsSend = (request) => {
     const { next, clock } = this.#options;
     const startedAt = clock();
@@ -171,7 +176,7 @@ class Batcher {
   };
 
   /**
-   * Adds the request to a batch. The batch is sent when the target is no longer busy, when the batch is full, or after
+   * Adds the request to a micro-batch. It is sent when the target is no longer busy, when it is full, or after
    * `maxWaitMs`.
    */
   enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
@@ -179,17 +184,17 @@ class Batcher {
     const signal = request.signal();
     if (signal.aborted) return Promise.reject(signal.reason);
     const load = loadOf(query.input);
-    // The request fills a batch by itself.
+    // The request fills a micro-batch by itself.
     if (!this.#hasCapacity(load, smallest)) return this.send(request);
     const key = compatibilityKey(query, context.priority);
-    let batch = this.#pending.get(key);
-    if (batch && batch.model !== model) return this.send(request);
-    // The batch has no capacity for this request: the batch is sent now, and the request starts another one.
-    if (batch && !this.#hasCapacity(batch, load)) {
-      this.#flush(batch);
-      batch = undefined;
+    let microBatch = this.#pending.get(key);
+    if (microBatch && microBatch.model !== model) return this.send(request);
+    // The micro-batch has no capacity for this request: it is sent now, and the request starts another one.
+    if (microBatch && !this.#hasCapacity(microBatch, load)) {
+      this.#flush(microBatch);
+      microBatch = undefined;
     }
-    return this.#add(request, load, batch ?? this.#open(key, model, context.priority));
+    return this.#add(request, load, microBatch ?? this.#open(key, model, context.priority));
   }
 
   #hasCapacity({ items, tokens, bytes, images }: RequestLoad, more: RequestLoad): boolean {
@@ -202,13 +207,13 @@ class Batcher {
     );
   }
 
-  #open(key: string, model: PermittedModel, priority: Priority): PendingBatch {
-    const flush = () => this.#flush(batch);
-    // Requests of the same turn of the event loop form a batch without a wait.
+  #open(key: string, model: PermittedModel, priority: Priority): PendingMicroBatch {
+    const flush = () => this.#flush(microBatch);
+    // Requests of the same turn of the event loop form a micro-batch without a wait.
     const timer = this.#isBusy(priority)
       ? setTimeout(flush, this.#options.maxWaitMs)
       : setImmediate(flush);
-    const batch: PendingBatch = {
+    const microBatch: PendingMicroBatch = {
       key,
       model,
       priority,
@@ -219,54 +224,54 @@ class Batcher {
       bytes: 0,
       images: 0,
       isQueued: true,
-      onAborted: (member) => this.#drop(member, batch),
+      onAborted: (member) => this.#drop(member, microBatch),
     };
-    this.#pending.set(key, batch);
-    return batch;
+    this.#pending.set(key, microBatch);
+    return microBatch;
   }
 
   #add(
     request: StageRequest<EmbeddingsQuery>,
     load: RequestLoad,
-    batch: PendingBatch,
+    microBatch: PendingMicroBatch,
   ): Promise<EmbeddingsResponse> {
-    const member = new BatchMember(request, load);
-    member.owner = batch;
-    batch.members.add(member);
-    batch.items += load.items;
-    batch.tokens += load.tokens;
-    batch.bytes += load.bytes;
-    batch.images += load.images;
-    if (!this.#hasCapacity(batch, smallest)) this.#flush(batch);
+    const member = new MicroBatchMember(request, load);
+    member.owner = microBatch;
+    microBatch.members.add(member);
+    microBatch.items += load.items;
+    microBatch.tokens += load.tokens;
+    microBatch.bytes += load.bytes;
+    microBatch.images += load.images;
+    if (!this.#hasCapacity(microBatch, smallest)) this.#flush(microBatch);
     return member.response;
   }
 
-  #drop(member: BatchMember, batch: PendingBatch): void {
-    batch.members.delete(member);
-    batch.items -= member.load.items;
-    batch.tokens -= member.load.tokens;
-    batch.bytes -= member.load.bytes;
-    batch.images -= member.load.images;
-    if (batch.members.size === 0) this.#close(batch);
+  #drop(member: MicroBatchMember, microBatch: PendingMicroBatch): void {
+    microBatch.members.delete(member);
+    microBatch.items -= member.load.items;
+    microBatch.tokens -= member.load.tokens;
+    microBatch.bytes -= member.load.bytes;
+    microBatch.images -= member.load.images;
+    if (microBatch.members.size === 0) this.#close(microBatch);
   }
 
-  #close({ key, timer }: PendingBatch): void {
+  #close({ key, timer }: PendingMicroBatch): void {
     clearTimeout(timer as never);
     clearImmediate(timer as never);
     this.#pending.delete(key);
   }
 
-  #flush(batch: PendingBatch): void {
-    this.#close(batch);
-    if (batch.members.size > 1) this.#options.onBatch(batch.members.size);
+  #flush(microBatch: PendingMicroBatch): void {
+    this.#close(microBatch);
+    if (microBatch.members.size > 1) this.#options.onMicroBatch(microBatch.members.size);
     const { concurrency, clock } = this.#options;
-    void sendBatch([...batch.members], this.send, concurrency, clock);
+    void sendMicroBatch([...microBatch.members], this.send, concurrency, clock);
   }
 
   #onSettled(priority: Priority): void {
     this.#inFlight[priority]--;
-    for (const batch of this.#pending.values())
-      if (!this.#isBusy(batch.priority)) this.#flush(batch);
+    for (const microBatch of this.#pending.values())
+      if (!this.#isBusy(microBatch.priority)) this.#flush(microBatch);
   }
 }
 
@@ -280,8 +285,8 @@ const plainKeys: Readonly<Record<Priority, Readonly<Record<EmbeddingInput["kind"
 
 /**
  * Equal for requests that differ only in their inputs and in the encoding, which is applied per client. The priority is
- * part of the key: a batch queues for its target with the priority of its first request, and an interactive request in
- * a batch of batch requests would wait, and be shed, like a batch request (priority inversion).
+ * part of the key: a micro-batch queues for its target with the priority of its first request, and an interactive
+ * request in a micro-batch of batch requests would wait, and be shed, like a batch request (priority inversion).
  */
 function compatibilityKey(
   { input, dimensions, taskType, outputType, user }: EmbeddingsQuery,
