@@ -142,23 +142,23 @@ export type ModelValue = Infer<typeof modelValueSchema>;
 export const modelEntitySchema = entitySchema(modelValueSchema).meta({ id: "ModelEntity" });
 export type ModelEntity = Infer<typeof modelEntitySchema>;
 
-const labelLimitsValueSchema = z
+const endUserOrTagLimitsValueSchema = z
   .strictObject({
     limits: limitsValueSchema.exactOptional(),
     budget: budgetValueSchema.omit({ total: true }).exactOptional(),
   })
   .meta({ id: "LabelLimitsValue" });
-export type LabelLimitsValue = Infer<typeof labelLimitsValueSchema>;
+export type EndUserOrTagLimitsValue = Infer<typeof endUserOrTagLimitsValueSchema>;
 
 const projectValueSchema = z
   .strictObject({
     limits: limitsValueSchema.exactOptional(),
     budget: budgetValueSchema.exactOptional(),
-    perEndUser: labelLimitsValueSchema
+    perEndUser: endUserOrTagLimitsValueSchema
       .exactOptional()
       .describe("Limits and budgets of each end user that its requests name."),
     perTag: z
-      .record(z.string(), labelLimitsValueSchema)
+      .record(z.string(), endUserOrTagLimitsValueSchema)
       .exactOptional()
       .describe(
         "Limits and budgets of each tag of its requests, by tag or by pattern with `*` and `?`.",

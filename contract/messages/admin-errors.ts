@@ -134,10 +134,11 @@ export const adminErrors = {
   wrong_event_cursor:
     "Invalid 'cursor': no stored event has this ID. Start again without 'cursor'.",
   from_after_to: "Invalid 'from': it must be before 'to'.",
-  one_label_dimension: "Usage can be grouped or filtered by only one of tag, end user and status.",
+  one_of_tag_end_user_status:
+    "Usage can be grouped or filtered by only one of tag, end user and status.",
   single_dimension:
     "Usage by {dimension} cannot be grouped by another dimension. Use 'group_by={dimension}' and filters.",
-  project_of_label_needed:
+  project_of_end_user_or_tag_needed:
     "Send 'project' together with 'end_user' or 'tag': limits of end users and tags belong to a project.",
   no_such_request: "No request in the ledger has this ID.",
   no_statement:

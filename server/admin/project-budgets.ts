@@ -1,9 +1,9 @@
 /** Replaces the budgets of a project, and keeps its limits: the part of it that the role `billing` changes. */
-import type { LabelLimitsValue, ProjectValue } from "../../contract/admin.ts";
+import type { EndUserOrTagLimitsValue, ProjectValue } from "../../contract/admin.ts";
 import type { BudgetsBody } from "../../contract/schemas/keys.ts";
 import type { JsonObject } from "../storage/sql/config-entity-store.ts";
 
-type Budgeted = Pick<LabelLimitsValue, "budget">;
+type Budgeted = Pick<EndUserOrTagLimitsValue, "budget">;
 
 /** The members of the project that the form of the budgets does not have are not changed. */
 export function withBudgets(value: JsonObject, { budget, perEndUser, perTag }: BudgetsBody) {
@@ -26,9 +26,9 @@ export function withBudgets(value: JsonObject, { budget, perEndUser, perTag }: B
 
 /** Undefined if there is neither a limit nor a budget. */
 function merged(
-  before: LabelLimitsValue | undefined,
+  before: EndUserOrTagLimitsValue | undefined,
   after: Budgeted | undefined,
-): LabelLimitsValue | undefined {
+): EndUserOrTagLimitsValue | undefined {
   const limits = before?.limits;
   const budget = after?.budget;
   if (!limits && !budget) return undefined;

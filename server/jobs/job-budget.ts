@@ -29,7 +29,7 @@ interface JobBudgetOptions {
   /** The budgets of an API key and its project. Undefined if it has none, or was revoked. */
   readonly budgetsOf: (keyId: string) => Caller["budgets"];
   /** The budget of an end user or a tag of the project of the key. */
-  readonly endUserOrTagBudgetOf: (keyId: string, label: string) => BudgetedOwner | undefined;
+  readonly endUserOrTagBudgetOf: (keyId: string, name: string) => BudgetedOwner | undefined;
   readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -66,11 +66,11 @@ export function createJobBudget(options: JobBudgetOptions) {
       const id = idOf(row.jobId, row.number);
       const { version, nanos, labels } = charged.get(id) ?? row.reserved;
       const own = (budgetsOf(row.keyId) ?? []).map((owner) => ({ owner, nanos }));
-      const ofLabels = Object.entries(labels).flatMap(([label, labelNanos]) => {
-        const owner = endUserOrTagBudgetOf(row.keyId, label);
-        return owner ? [{ owner, nanos: labelNanos }] : [];
+      const ofEndUsersAndTags = Object.entries(labels).flatMap(([name, ofName]) => {
+        const owner = endUserOrTagBudgetOf(row.keyId, name);
+        return owner ? [{ owner, nanos: ofName }] : [];
       });
-      return { id, version, amounts: [...own, ...ofLabels] };
+      return { id, version, amounts: [...own, ...ofEndUsersAndTags] };
     });
     budgets.setJobEntries(entries, now());
   };
@@ -141,7 +141,8 @@ const changeVersions = 1_000_000;
 
 export const noReservation: RangeReservation = { version: 0, nanos: 0, labels: {} };
 
-export const labelsOf = (text: string | null): readonly string[] => text?.split("\t") ?? [];
+export const endUsersAndTagsIn = (text: string | null): readonly string[] =>
+  text?.split("\t") ?? [];
 
 /** One more line is reserved. */
 export function withLine(
@@ -149,7 +150,7 @@ export function withLine(
   { nanos, labels }: LineReservation,
 ): RangeReservation {
   const sums = { ...reserved.labels };
-  for (const label of labelsOf(labels)) sums[label] = (sums[label] ?? 0) + nanos;
+  for (const name of endUsersAndTagsIn(labels)) sums[name] = (sums[name] ?? 0) + nanos;
   return { ...reserved, nanos: reserved.nanos + nanos, labels: sums };
 }
 
@@ -159,10 +160,10 @@ export function withoutLine(
   { nanos, labels }: LineReservation,
 ): RangeReservation {
   const sums = { ...reserved.labels };
-  for (const label of labelsOf(labels)) {
-    const left = (sums[label] ?? 0) - nanos;
-    if (left > 0) sums[label] = left;
-    else delete sums[label];
+  for (const name of endUsersAndTagsIn(labels)) {
+    const left = (sums[name] ?? 0) - nanos;
+    if (left > 0) sums[name] = left;
+    else delete sums[name];
   }
   return {
     version: reserved.version + 1,

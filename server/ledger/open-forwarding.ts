@@ -32,7 +32,7 @@ interface ForwardingOptions {
 
 const refreshEveryMs = 2000;
 /** The sums of end users and tags are read again for this long after a request needed them. */
-const readLabelsMs = 60_000;
+const readNamedMs = 60_000;
 /** The longest wait for the sums of an end user or a tag. Then those that this replica knows count. */
 const maxLoadMs = 2000;
 /**
@@ -61,7 +61,7 @@ export function openForwarding(options: ForwardingOptions) {
     const used: SpendKey[] = [];
     for (const account of accounts) {
       if (!isEndUserOrTag(account)) continue;
-      if (clock() - account.usedAt < readLabelsMs) used.push(account);
+      if (clock() - account.usedAt < readNamedMs) used.push(account);
       else account.isRead = false;
     }
     accounts.raise(await shared.spend.refresh());

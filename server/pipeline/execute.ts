@@ -45,7 +45,7 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly requestId: string;
   readonly caller: Caller;
   /** Of the request that it is part of. If absent, it has none. */
-  readonly labels?: Pick<RequestRecord, "endUser" | "tags">;
+  readonly attribution?: Pick<RequestRecord, "endUser" | "tags">;
   readonly query: Q;
   readonly priority: Priority;
   /** Embeddings. The default is `use`. */
@@ -87,7 +87,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
     record.caller = caller;
-    Object.assign(record, request.labels);
+    Object.assign(record, request.attribution);
     record.priority = request.priority;
     lifetime.admitLoad(caller, request.priority);
     record.cachePolicy = request.cachePolicy ?? "use";

@@ -162,7 +162,7 @@ export function createCheckPrompt({
     return execute({
       requestId: `${requestId}-moderation`,
       caller,
-      labels: { endUser, tags },
+      attribution: { endUser, tags },
       query: { model, input: { kind: "text", texts: [prompt] } },
       priority,
       signal: signal(),

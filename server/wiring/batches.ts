@@ -143,7 +143,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       const extraFields = attribution.attribute(record, tags, given, false);
       const query = extraFields ? { ...given, extraFields } : given;
       const { budgets = [] } = await attribution.limit(caller, record, pinned);
-      const labelBudgets = budgets.filter(isEndUserOrTag);
+      const endUserAndTagBudgets = budgets.filter(isEndUserOrTag);
       // The line is refused alone, with the error of its request, when it runs.
       const checkPrice = (requests: readonly unknown[], estimate: Estimate): void => {
         if (requests.length > 0) refuseUnknownPrice(budgets, estimate);
@@ -152,7 +152,11 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
         const dollars = dollarsOf(tokensOf(query), batchPrice({ target, priceFactor }));
         checkPrice(requests, { dollars: dollars ?? undefined, isCertain: dollars !== null });
-        return { requests, labelBudgets, nanos: dollars === null ? null : toNanos(dollars) };
+        return {
+          requests,
+          endUserAndTagBudgets,
+          nanos: dollars === null ? null : toNanos(dollars),
+        };
       }
       const policy = policyOf(caller, model);
       const requests = await requestPath.vendorImages.plan(query, model, target, policy);
@@ -160,7 +164,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       checkPrice(requests, estimate);
       const { dollars } = estimate;
       const nanos = dollars === undefined ? null : toNanos(dollars * priceFactor);
-      return { requests, labelBudgets, nanos };
+      return { requests, endUserAndTagBudgets, nanos };
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",
     notRun,

@@ -76,13 +76,15 @@ export function rowOf(
 ): LedgerRow {
   const idOf = (...scopes: BudgetedOwner["scope"][]) =>
     charged.find(({ scope }) => scopes.includes(scope))?.id;
-  const labels = charged.filter(isEndUserOrTag);
+  const endUsersAndTags = charged.filter(isEndUserOrTag);
   const nameOf = (id: string) => id.slice(id.indexOf("\t") + 1);
   return ledgerRow(at, {
     ...costs,
     keyId: idOf("key") ?? "another",
     project: idOf("project") ?? idOf("end_user", "tag")?.split("\t")[0] ?? null,
-    budgets: endUsersAndTagsText(labels.map((owner) => ({ ...owner, name: nameOf(owner.id) }))),
+    budgets: endUsersAndTagsText(
+      endUsersAndTags.map((owner) => ({ ...owner, name: nameOf(owner.id) })),
+    ),
   });
 }
 

@@ -47,8 +47,7 @@ const budgetOf = (
     budgets,
     store: { listReserved: async () => [...rows] },
     budgetsOf: (keyId) => (keyId === "ci" ? [key] : undefined),
-    endUserOrTagBudgetOf: (keyId, label) =>
-      keyId === "ci" && label === "tag=art" ? tag : undefined,
+    endUserOrTagBudgetOf: (keyId, name) => (keyId === "ci" && name === "tag=art" ? tag : undefined),
     timers: realTimers,
     now: () => noon,
   });

@@ -159,10 +159,10 @@ export async function readBudgets(
       reserved: nanoOf(each.reserved),
     }));
   };
-  const labels = owners.filter(({ project }) => project !== undefined);
+  const endUsersAndTags = owners.filter(({ project }) => project !== undefined);
   const all = await Promise.all([
     read(""),
-    ...labels.map(({ scope, name, project }) =>
+    ...endUsersAndTags.map(({ scope, name, project }) =>
       read(`&project=${project}&${scope}=${encodeURIComponent(name)}`),
     ),
   ]);

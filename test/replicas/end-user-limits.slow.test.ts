@@ -29,12 +29,14 @@ const limited = {
 const project = { name: "shop", perEndUser: limited, perTag: { "customer:*": limited } };
 
 /** An end user, or a tag. */
-type Label = { readonly endUser: string } | { readonly tag: string };
+type EndUserOrTag = { readonly endUser: string } | { readonly tag: string };
 
-const endUsers = (name: string): Label[] => [1, 2].map((at) => ({ endUser: `${name}${at}` }));
-const customers = (name: string): Label[] => [{ tag: `customer:${name}` }];
+const endUsers = (name: string): EndUserOrTag[] =>
+  [1, 2].map((at) => ({ endUser: `${name}${at}` }));
+const customers = (name: string): EndUserOrTag[] => [{ tag: `customer:${name}` }];
 
-const textOf = (label: Label): string => ("tag" in label ? label.tag : label.endUser);
+const textOf = (endUserOrTag: EndUserOrTag): string =>
+  "tag" in endUserOrTag ? endUserOrTag.tag : endUserOrTag.endUser;
 
 class Replicas {
   readonly replicas: GatewayProcess[] = [];
@@ -53,40 +55,52 @@ class Replicas {
   }
 
   /** Sends a request to one of the replicas. */
-  async send(at: number, label: Label, path: string, body: object): Promise<Response> {
+  async send(
+    at: number,
+    endUserOrTag: EndUserOrTag,
+    path: string,
+    body: object,
+  ): Promise<Response> {
     const response = await fetch(`${this.replicas[at % this.replicas.length]?.url}/v1${path}`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${this.key}`,
         "content-type": "application/json",
-        ...("tag" in label && { "vexel-tags": label.tag }),
+        ...("tag" in endUserOrTag && { "vexel-tags": endUserOrTag.tag }),
       },
-      body: JSON.stringify({ ...body, ...("endUser" in label && { user: label.endUser }) }),
+      body: JSON.stringify({
+        ...body,
+        ...("endUser" in endUserOrTag && { user: endUserOrTag.endUser }),
+      }),
     });
     await response.arrayBuffer();
-    const statuses = this.statuses.get(textOf(label)) ?? [];
+    const statuses = this.statuses.get(textOf(endUserOrTag)) ?? [];
     statuses.push(response.status);
-    this.statuses.set(textOf(label), statuses);
+    this.statuses.set(textOf(endUserOrTag), statuses);
     return response;
   }
 
-  embed(at: number, label: Label): Promise<Response> {
-    return this.send(at, label, "/embeddings", { model: embeddingModel, input: `text ${at}` });
+  embed(at: number, endUserOrTag: EndUserOrTag): Promise<Response> {
+    return this.send(at, endUserOrTag, "/embeddings", {
+      model: embeddingModel,
+      input: `text ${at}`,
+    });
   }
 
-  generate(at: number, label: Label): Promise<Response> {
+  generate(at: number, endUserOrTag: EndUserOrTag): Promise<Response> {
     const prompt = `an otter ${crypto.randomUUID()}`;
-    return this.send(at, label, "/images/generations", { model: "dall-e-3", prompt });
+    return this.send(at, endUserOrTag, "/images/generations", { model: "dall-e-3", prompt });
   }
 
-  served(label: Label): number {
-    return this.statuses.get(textOf(label))?.filter((status) => status === 200).length ?? 0;
+  served(endUserOrTag: EndUserOrTag): number {
+    return this.statuses.get(textOf(endUserOrTag))?.filter((status) => status === 200).length ?? 0;
   }
 
   /** Clients that generate images until the budget is spent. */
-  async spend(label: Label, clients: number): Promise<void> {
+  async spend(endUserOrTag: EndUserOrTag, clients: number): Promise<void> {
     const run = async (client: number): Promise<void> => {
-      for (let at = client; !isSpent(await this.generate(at, label)); at++) await Bun.sleep(50);
+      for (let at = client; !isSpent(await this.generate(at, endUserOrTag)); at++)
+        await Bun.sleep(50);
     };
     await Promise.all(Array.from({ length: clients }, (_, client) => run(client)));
   }
@@ -124,32 +138,35 @@ testWith("redis", "postgresql")(
     // Twice as many requests as are allowed, at the same time at all replicas.
     const frequent = [...endUsers("frequent"), ...customers("frequent")];
     const from = performance.now();
-    const attempts = frequent.flatMap((label) =>
-      Array.from({ length: 2 * perMinute }, (_, at) => running.embed(at, label)),
+    const attempts = frequent.flatMap((endUserOrTag) =>
+      Array.from({ length: 2 * perMinute }, (_, at) => running.embed(at, endUserOrTag)),
     );
     await Promise.all(attempts);
     const refilled = ((performance.now() - from) * perMinute) / 60_000;
-    for (const label of frequent) {
-      expect(running.served(label)).toBeGreaterThanOrEqual(perMinute);
-      expect(running.served(label)).toBeLessThanOrEqual(perMinute + refilled);
+    for (const endUserOrTag of frequent) {
+      expect(running.served(endUserOrTag)).toBeGreaterThanOrEqual(perMinute);
+      expect(running.served(endUserOrTag)).toBeLessThanOrEqual(perMinute + refilled);
     }
 
     const spending = [...endUsers("buyer"), ...customers("buyer")];
-    await Promise.all(spending.map((label) => running.spend(label, 4)));
-    expect(spending.map((label) => running.served(label))).toEqual(spending.map(() => images));
+    await Promise.all(spending.map((endUserOrTag) => running.spend(endUserOrTag, 4)));
+    expect(spending.map((endUserOrTag) => running.served(endUserOrTag))).toEqual(
+      spending.map(() => images),
+    );
 
     // Usage has every request and every cent.
-    const usageOf = async (label: Label) => {
-      const filter = "tag" in label ? `tag=${label.tag}` : `end_user=${label.endUser}`;
+    const usageOf = async (endUserOrTag: EndUserOrTag) => {
+      const filter =
+        "tag" in endUserOrTag ? `tag=${endUserOrTag.tag}` : `end_user=${endUserOrTag.endUser}`;
       const { data } = await running.admin<UsagePage>("GET", `/usage?interval=total&${filter}`);
       return { requests: data[0]?.requests, cost: data[0]?.cost.toFixed(9) };
     };
-    for (const label of [...spending, ...frequent]) {
-      const requests = running.statuses.get(textOf(label))?.length;
-      await until(async () => (await usageOf(label)).requests === requests);
+    for (const endUserOrTag of [...spending, ...frequent]) {
+      const requests = running.statuses.get(textOf(endUserOrTag))?.length;
+      await until(async () => (await usageOf(endUserOrTag)).requests === requests);
     }
-    for (const label of spending)
-      expect((await usageOf(label)).cost).toBe((images * imageCost).toFixed(9));
+    for (const endUserOrTag of spending)
+      expect((await usageOf(endUserOrTag)).cost).toBe((images * imageCost).toFixed(9));
 
     // Redis loses everything, and a replica knows only what the database has.
     await redis.stop();
@@ -161,8 +178,8 @@ testWith("redis", "postgresql")(
       const { redis: state, replicas } = (await response.json()) as Record<string, unknown>;
       return state === "available" && replicas === 2;
     });
-    for (const label of spending)
+    for (const endUserOrTag of spending)
       for (const at of running.replicas.keys())
-        expect((await running.generate(at, label)).status).toBe(429);
+        expect((await running.generate(at, endUserOrTag)).status).toBe(429);
   },
 );

@@ -1,6 +1,7 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
+
+import { enEndUserAndTagLimits } from "./en-end-user-and-tag-limits.ts";
 import { enJobs } from "./en-jobs.ts";
-import { enLabelLimits } from "./en-label-limits.ts";
 import { enModelForm } from "./en-model-form.ts";
 import { enMonitor } from "./en-monitor.ts";
 import { enPeople } from "./en-people.ts";
@@ -11,7 +12,7 @@ import { enUsage } from "./en-usage.ts";
 
 export const en = {
   ...enJobs,
-  ...enLabelLimits,
+  ...enEndUserAndTagLimits,
   ...enModelForm,
   ...enMonitor,
   ...enPeople,

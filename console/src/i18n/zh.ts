@@ -1,7 +1,7 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./message-keys.ts";
+import { zhEndUserAndTagLimits } from "./zh-end-user-and-tag-limits.ts";
 import { zhJobs } from "./zh-jobs.ts";
-import { zhLabelLimits } from "./zh-label-limits.ts";
 import { zhModelForm } from "./zh-model-form.ts";
 import { zhMonitor } from "./zh-monitor.ts";
 import { zhPeople } from "./zh-people.ts";
@@ -12,7 +12,7 @@ import { zhUsage } from "./zh-usage.ts";
 
 export const zh: Messages = {
   ...zhJobs,
-  ...zhLabelLimits,
+  ...zhEndUserAndTagLimits,
   ...zhModelForm,
   ...zhMonitor,
   ...zhPeople,

@@ -44,12 +44,13 @@ export function endUserOrTagOwner(
 ) {
   const project = maySeeProject(actor, name) ? projects?.get(name) : undefined;
   if (!project) return undefined;
-  const label = endUser === undefined ? limitedTag(project, tag) : limitedEndUser(project, endUser);
-  return label && { ...label, id: label.name, project: name };
+  const limited =
+    endUser === undefined ? limitedTag(project, tag) : limitedEndUser(project, endUser);
+  return limited && { ...limited, id: limited.name, project: name };
 }
 
 /** The budget of an end user or a tag. */
-export async function showLabelBudgets(
+export async function showEndUserOrTagBudgets(
   owner: NonNullable<ReturnType<typeof endUserOrTagOwner>>,
   budgets: Budgets,
   at: number,

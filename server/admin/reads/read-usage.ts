@@ -12,7 +12,7 @@ import {
   type UsageReport,
 } from "../../storage/ports/ledger-queries.ts";
 import type { UserStore } from "../../storage/sql/user-store.ts";
-import { readUnlabeled } from "./read-unlabeled.ts";
+import { readUnattributed } from "./read-unattributed.ts";
 import {
   addSums,
   largestGroups,
@@ -43,15 +43,17 @@ export async function readUsage(
   if (top === undefined) {
     const report = await queries.usage(grouped);
     const groups = report.groups.map((group) => withUser(group, byUser));
-    const unlabeled = await readUnlabeled(queries, query, dimensions);
-    return merged({ ...report, groups }, unlabeled, query.limit);
+    const unattributed = await readUnattributed(queries, query, dimensions);
+    return merged({ ...report, groups }, unattributed, query.limit);
   }
   const ofAll = { ...query, interval: "total" } as const;
   const totals = await queries.usage({ ...grouped, interval: "total" });
-  const withoutLabel = await readUnlabeled(queries, ofAll, dimensions);
+  const unattributedTotals = await readUnattributed(queries, ofAll, dimensions);
   const idOf = (group: UsageGroup): string =>
     group.name ?? groupKey(groupBy.map((dimension) => group[dimension] ?? null));
-  const kept = new Set(largestGroups([...totals.groups, ...withoutLabel.groups], top).map(idOf));
+  const kept = new Set(
+    largestGroups([...totals.groups, ...unattributedTotals.groups], top).map(idOf),
+  );
   const groupNames = byUser
     ? { ...byUser, of: new Map([...byUser.of].map(([key, id]) => [key, keptName(id, kept)])) }
     : { of: new Map([...kept].map((id) => [id, id])), other: otherGroup };
@@ -59,16 +61,16 @@ export async function readUsage(
   const groups = report.groups.map((group) =>
     byUser ? withUser(group, byUser) : named(group, groupBy),
   );
-  const unlabeled = await readUnlabeled(queries, query, dimensions);
+  const unattributed = await readUnattributed(queries, query, dimensions);
   const isKept = (group: UsageGroup): boolean => kept.has(idOf(group));
   const others = withOthers(
     groups,
-    unlabeled.groups.filter((group) => !isKept(group)),
+    unattributed.groups.filter((group) => !isKept(group)),
     groupBy,
   );
   return merged(
     { ...report, groups: others },
-    { ...unlabeled, groups: unlabeled.groups.filter(isKept) },
+    { ...unattributed, groups: unattributed.groups.filter(isKept) },
     query.limit,
   );
 }

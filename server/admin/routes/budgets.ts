@@ -16,7 +16,7 @@ import {
   endUserOrTagOwner,
   limitOwners,
   showBudgets,
-  showLabelBudgets,
+  showEndUserOrTagBudgets,
   showLimits,
 } from "../reads/budget-status.ts";
 
@@ -29,8 +29,10 @@ const listQuery = pageQuery.extend({
   tag: text("Only this tag."),
 });
 
-const labelError = (): GatewayError =>
-  new GatewayError("invalid_value", message("project_of_label_needed"), { param: "project" });
+const projectNeededError = (): GatewayError =>
+  new GatewayError("invalid_value", message("project_of_end_user_or_tag_needed"), {
+    param: "project",
+  });
 
 export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, budgets, endUserOf, now } = dependencies;
@@ -60,10 +62,11 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   };
 
   /** Undefined if the list has no end user and no tag. */
-  const labelIn = (context: AdminApiContext): EndUserOrTagQuery | undefined => {
+  const endUserOrTagIn = (context: AdminApiContext): EndUserOrTagQuery | undefined => {
     const { project, end_user, tag } = readQuery(context, listQuery);
     if (end_user === undefined && tag === undefined) return undefined;
-    if (project === undefined || (end_user !== undefined && tag !== undefined)) throw labelError();
+    if (project === undefined || (end_user !== undefined && tag !== undefined))
+      throw projectNeededError();
     return { project, tag, endUser: end_user === undefined ? undefined : endUserOf(end_user) };
   };
   const one = <Line>(context: AdminApiContext, data: readonly Line[]): Response =>
@@ -71,10 +74,10 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
 
   const listBudgets = async (context: AdminApiContext): Promise<Response> => {
     const at = now();
-    const label = labelIn(context);
-    if (label) {
-      const owner = endUserOrTagOwner(snapshot(), context.get("actor"), label);
-      return one(context, owner ? await showLabelBudgets(owner, budgets, at) : []);
+    const endUserOrTag = endUserOrTagIn(context);
+    if (endUserOrTag) {
+      const owner = endUserOrTagOwner(snapshot(), context.get("actor"), endUserOrTag);
+      return one(context, owner ? await showEndUserOrTagBudgets(owner, budgets, at) : []);
     }
     const owners = budgetOwners(snapshot(), context.get("actor"));
     return respond(
@@ -85,9 +88,9 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   };
 
   const listLimits = async (context: AdminApiContext): Promise<Response> => {
-    const label = labelIn(context);
-    if (label) {
-      const owner = endUserOrTagOwner(snapshot(), context.get("actor"), label);
+    const endUserOrTag = endUserOrTagIn(context);
+    if (endUserOrTag) {
+      const owner = endUserOrTagOwner(snapshot(), context.get("actor"), endUserOrTag);
       const limits = owner?.limits;
       return one(context, limits ? await showLimits({ ...owner, limits }, dependencies) : []);
     }

@@ -72,8 +72,8 @@ const usageQuery = csvQuery.extend({
     ),
 });
 
-/** The kinds of labels that a query groups or filters by. */
-const countLabels = (
+/** How many of tag, end user and status the query groups or filters by. */
+const countOfTagEndUserStatus = (
   dimensions: readonly UsageDimension[],
   given: { readonly tag?: string | undefined; readonly end_user?: string | undefined },
 ): number =>
@@ -98,8 +98,8 @@ export function usageRoutes({
       });
     }
     const dimensions: readonly UsageDimension[] = [...new Set(given.group_by ?? [])];
-    if (countLabels(dimensions, given) > 1) {
-      throw new GatewayError("invalid_value", message("one_label_dimension"), {
+    if (countOfTagEndUserStatus(dimensions, given) > 1) {
+      throw new GatewayError("invalid_value", message("one_of_tag_end_user_status"), {
         param: "group_by",
       });
     }

@@ -116,7 +116,7 @@ export class VendorBatch {
         lines(),
         async (line) => {
           const planned = await plan(line, this.#at, payer);
-          const reservation = await this.#reserveLabels(line, planned, payer);
+          const reservation = await this.#reserveEndUsersAndTags(line, planned, payer);
           if (reservation) reserved.push(reservation);
           return planned;
         },
@@ -265,16 +265,16 @@ export class VendorBatch {
   }
 
   /** In the budgets of the end user and the tags of the line, which fails alone if they are too small. */
-  async #reserveLabels(
+  async #reserveEndUsersAndTags(
     { number }: BatchLine,
-    { requests, nanos, labelBudgets }: PlannedLine,
+    { requests, nanos, endUserAndTagBudgets }: PlannedLine,
     payer: ChargedLines,
   ): Promise<Reservation | undefined> {
-    if (requests.length === 0 || labelBudgets.length === 0) return undefined;
-    const labeled = { ...payer, caller: { ...payer.caller, budgets: labelBudgets } };
+    if (requests.length === 0 || endUserAndTagBudgets.length === 0) return undefined;
+    const charged = { ...payer, caller: { ...payer.caller, budgets: endUserAndTagBudgets } };
     const dollars = nanos === null ? null : toDollars(nanos);
     const name = `${nameOf(this.#held.range)}-${number}`;
-    return this.#options.budget.reserve(name, labeled, { dollars });
+    return this.#options.budget.reserve(name, charged, { dollars });
   }
 
   /** Uploads the input file within the budgets. Afterwards the row of the range has the reservation. */

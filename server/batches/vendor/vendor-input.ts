@@ -19,7 +19,7 @@ export interface PlannedLine extends Pick<SentLine, "nanos"> {
   /** In the order of their inputs. Empty: all inputs are cached. */
   readonly requests: readonly PlannedRequest[];
   /** Of the end user and the tags of the line. */
-  readonly labelBudgets: readonly BudgetedOwner[];
+  readonly endUserAndTagBudgets: readonly BudgetedOwner[];
 }
 
 interface NumberedLine {
@@ -76,9 +76,9 @@ export class VendorInput {
           await sent.add({ number, refused: { kind: planned.kind, message: planned.message } });
         continue;
       }
-      const { requests, nanos, labelBudgets } = planned;
+      const { requests, nanos, endUserAndTagBudgets } = planned;
       if (requests.length === 0) continue;
-      const labels = endUsersAndTagsText(labelBudgets);
+      const labels = endUsersAndTagsText(endUserAndTagBudgets);
       this.#reserve(nanos, labels);
       const written: SentRequest[] = [];
       for (const [at, { request, query }] of requests.entries()) {

@@ -60,8 +60,9 @@ export const ledgerDimensions = ["keyId", "project", "model", "upstream", "targe
 export type LedgerDimension = (typeof ledgerDimensions)[number];
 
 /**
- * Clients name tags and end users, so usage by label is bounded. `tags`: all tags of a request, separated by commas.
- * `failedStatus`: the HTTP status of a failed request. A query of usage has one kind of label at most.
+ * A label is a value in the column `label` of the usage tables. Clients choose the names of tags and end users, so the
+ * number of labels is bounded. `tags`: all tags of a request, separated by commas. `failedStatus`: the HTTP status of a
+ * failed request. A query of usage has one kind of label at most.
  */
 export const labelKinds = ["tag", "tags", "endUser", "failedStatus"] as const;
 export type LabelKind = (typeof labelKinds)[number];
@@ -80,10 +81,10 @@ export interface UsageQuery extends LedgerFilter {
   /** Requests without a label of the kind are in no group. A request is in the group of each of its tags. */
   readonly groupBy?: readonly (LedgerDimension | LabelKind)[] | undefined;
   /**
-   * Only requests with any tag (`tagged`) or with an end user, each of them once. Not together with a group or filter
+   * Only requests with any tag (`tag`) or with an end user, each of them once. Not together with a group or filter
    * by label.
    */
-  readonly labeled?: "tagged" | "endUser" | undefined;
+  readonly attributedBy?: "tag" | "endUser" | undefined;
   /** Sums several groups as one. */
   readonly groupNames?: GroupNames | undefined;
   /** The maximum number of groups. */

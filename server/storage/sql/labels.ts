@@ -1,7 +1,8 @@
 /**
- * The labels of a request: each of its tags, all of its tags as one, its end user and, if it failed, its status. The
- * roll-ups by label have a row for each of them. Clients choose most names, so the names of one API key and of one hour are
- * bounded, and the requests of all others are summed under the name "(other)".
+ * The column `label` of the usage tables. The labels of a request are each of its tags, all of its tags as one, its end
+ * user and, if it failed, its status. The roll-ups by label have a row for each of them. Clients choose most names, so
+ * the names of one API key and of one hour are bounded, and the requests of all others are summed under the name
+ * "(other)".
  */
 import {
   type LabelKind,
@@ -54,10 +55,10 @@ export const filteredLabel = (filter: LedgerFilter, kind: LabelKind): string | u
 /** The kind of label that a query groups or filters by. A query has one kind. */
 export const labelKindOf = ({
   groupBy = [],
-  labeled,
+  attributedBy,
   ...filter
-}: LedgerFilter & Pick<Partial<UsageQuery>, "groupBy" | "labeled">): LabelKind | undefined =>
-  (labeled === "tagged" ? "tags" : labeled) ??
+}: LedgerFilter & Pick<Partial<UsageQuery>, "groupBy" | "attributedBy">): LabelKind | undefined =>
+  (attributedBy === "tag" ? "tags" : attributedBy) ??
   labelKinds.find((kind) => groupBy.includes(kind)) ??
   labelKinds.find((kind) => filteredLabel(filter, kind) !== undefined);
 
@@ -79,9 +80,9 @@ export function labelFilterOf(
 }
 
 /** The condition on the columns of a ledger row that it has a label of the kind. */
-export function rowLabeledFilterOf({ labeled }: Pick<UsageQuery, "labeled">): string {
-  if (!labeled) return "";
-  return ` AND ${labeled === "tagged" ? "tags" : "end_user"} IS NOT NULL`;
+export function rowLabeledFilterOf({ attributedBy }: Pick<UsageQuery, "attributedBy">): string {
+  if (!attributedBy) return "";
+  return ` AND ${attributedBy === "tag" ? "tags" : "end_user"} IS NOT NULL`;
 }
 
 /** The condition on the columns of a ledger row. `replace` compares letters exactly in SQLite and PostgreSQL. */

@@ -55,7 +55,7 @@ function startBatch(
   const at = { api, target: {}, endpoint: {}, priceFactor: 0.5 } as unknown as VendorTarget;
   const options: VendorBatchOptions = {
     files: files as FileStore,
-    plan: async () => ({ requests: [], labelBudgets: [], nanos: null }),
+    plan: async () => ({ requests: [], endUserAndTagBudgets: [], nanos: null }),
     budget: {
       reserve: async () => undefined,
       refresh: async () => undefined,

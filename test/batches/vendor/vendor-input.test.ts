@@ -26,7 +26,7 @@ async function planOf(input: EmbeddingInput, capabilities: Partial<EmbeddingCapa
   const { plan } = vendorStages(options as VendorStagesOptions);
   const query = textQuery([], { input });
   const requests = await plan({ query, model: modelWithTargets(target), target });
-  return { requests, labelBudgets: [] };
+  return { requests, endUserAndTagBudgets: [] };
 }
 
 /** What is written of lines with these inputs, each split into requests of two. `nanosOf`: their estimated costs. */

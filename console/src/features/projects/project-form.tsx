@@ -12,14 +12,18 @@ import { Form } from "../../ui/form.tsx";
 import { TextField } from "../../ui/form-fields.tsx";
 import { BudgetFields, budgetValues, LimitFields } from "../../ui/limit-fields.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
-import { LabelFields } from "./label-fields.tsx";
-import { labelEntries, labelMembers, labelsSchema } from "./label-values.ts";
+import { EndUserAndTagFields } from "./end-user-and-tag-fields.tsx";
+import {
+  endUserAndTagEntries,
+  endUserAndTagMembers,
+  endUsersAndTagsSchema,
+} from "./end-user-and-tag-values.ts";
 
 const usersQuery = listQuery<User>("/users");
 /** A project and its members are two requests. */
 const schema = projectSchema
   .omit({ perEndUser: true, perTag: true })
-  .extend({ labels: labelsSchema, ...membersBody.partial().shape });
+  .extend({ endUsersAndTags: endUsersAndTagsSchema, ...membersBody.partial().shape });
 
 interface ProjectFormProps {
   readonly project: ProjectEntity | undefined;
@@ -34,15 +38,15 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
     name: project?.id ?? "",
     limits: project?.value.limits ?? {},
     budget: budgetValues(project?.value.budget),
-    labels: labelEntries(project?.value),
+    endUsersAndTags: endUserAndTagEntries(project?.value),
     users: project?.members.map(({ id }) => id) ?? [],
   });
   const isLocked = stored?.read_only ?? false;
   return (
     <Form
       form={form}
-      save={async ({ users = [], labels, name, ...own }) => {
-        const value = { ...own, ...labelMembers(labels) };
+      save={async ({ users = [], endUsersAndTags, name, ...own }) => {
+        const value = { ...own, ...endUserAndTagMembers(endUsersAndTags) };
         const body = stored ? value : { name, ...value };
         // The members of a project of the configuration file can be changed, but not the project.
         const saved =
@@ -60,7 +64,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
         <>
           <LimitFields />
           <BudgetFields />
-          <LabelFields />
+          <EndUserAndTagFields />
         </>
       )}
       <MultiComboboxField

@@ -3,7 +3,7 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
-import type { LabelLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
+import type { EndUserOrTagLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -137,13 +137,15 @@ export function ProjectsPage() {
 function Limits({ project: { value } }: { project: ProjectEntity }) {
   const t = useT();
   const { perEndUser, perTag = {} } = value;
-  const labels: [string, LabelLimitsValue][] = [
-    ...(perEndUser ? [[t("labelLimits.endUser"), perEndUser] as [string, LabelLimitsValue]] : []),
+  const named: [string, EndUserOrTagLimitsValue][] = [
+    ...(perEndUser
+      ? [[t("endUserAndTagLimits.endUser"), perEndUser] as [string, EndUserOrTagLimitsValue]]
+      : []),
     ...Object.entries(perTag),
   ];
   const lines = [
     ...limitTexts(value, t),
-    ...labels.map(([label, own]) => `${label} – ${limitTexts(own, t).join(", ")}`),
+    ...named.map(([name, own]) => `${name} – ${limitTexts(own, t).join(", ")}`),
   ];
   if (lines.length === 0) return "–";
   return (

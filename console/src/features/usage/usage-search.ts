@@ -50,17 +50,17 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
     ...(split && { split }),
     ...(search.zone === "utc" && { zone: "utc" }),
     ...(text(search.internal) === "true" && { internal: "true" }),
-    ...oneLabel(Object.fromEntries(filters)),
+    ...oneExclusive(Object.fromEntries(filters)),
   };
 }
 
 /** Usage is summed by one of tag, end user and status. */
-const labels: readonly string[] = ["tag", "end_user", "status"];
+const exclusive: readonly string[] = ["tag", "end_user", "status"];
 /** Usage by these is not summed by another dimension as well. */
 const singles: readonly string[] = ["status", "user"];
 
 export const mayFilter = (name: UsageFilterName, group: UsageDimension): boolean =>
-  name === group || !(labels.includes(name) && labels.includes(group));
+  name === group || !(exclusive.includes(name) && exclusive.includes(group));
 
 /** The dimension, if it can be combined with the first one. */
 export function secondDimension(
@@ -69,10 +69,10 @@ export function secondDimension(
 ): UsageDimension | undefined {
   if (second === undefined || first === second) return undefined;
   const isSingle = singles.includes(first) || singles.includes(second);
-  return isSingle || (labels.includes(first) && labels.includes(second)) ? undefined : second;
+  return isSingle || (exclusive.includes(first) && exclusive.includes(second)) ? undefined : second;
 }
 
-function oneLabel(filters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function oneExclusive(filters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (filters.tag === undefined || filters.end_user === undefined) return filters;
   const { end_user: _, ...others } = filters;
   return others;

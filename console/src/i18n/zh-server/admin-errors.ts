@@ -103,10 +103,10 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   wrong_cursor: "“cursor” 无效：不是此列表返回的 next_cursor。请去掉 “cursor” 重新开始。",
   wrong_event_cursor: "“cursor” 无效：没有此 ID 的事件。请去掉 “cursor” 重新开始。",
   from_after_to: "“from” 无效：必须早于 “to”。",
-  one_label_dimension: "用量只能按标签、终端用户或状态中的一项分组或筛选。",
+  one_of_tag_end_user_status: "用量只能按标签、终端用户或状态中的一项分组或筛选。",
   single_dimension:
     "按 {dimension} 分组时不能再按其他维度分组，请使用 “group_by={dimension}” 和筛选条件。",
-  project_of_label_needed:
+  project_of_end_user_or_tag_needed:
     "请同时发送 “project” 与 “end_user” 或 “tag”：终端用户和标签的限流属于项目。",
   no_such_request: "没有此 ID 的请求记录。",
   no_statement: "该项目没有此月份的对账单。有请求的月份从下月第二天（UTC）起提供对账单。",

@@ -1,33 +1,38 @@
 /** The limits of end users and tags of a project, as entries of a form. */
 import { z } from "zod";
-import type { LabelLimitsValue, ProjectValue } from "../../../../contract/admin.ts";
+import type { EndUserOrTagLimitsValue, ProjectValue } from "../../../../contract/admin.ts";
 import { endUserOrTagLimits, tagPattern } from "../../../../contract/schemas/limits.ts";
 import { budgetValues } from "../../ui/limit-fields.tsx";
 
-export const labelsSchema = z.array(
+export const endUsersAndTagsSchema = z.array(
   z.discriminatedUnion("scope", [
     endUserOrTagLimits.extend({ scope: z.literal("end_user") }),
     endUserOrTagLimits.extend({ scope: z.literal("tag"), tag: tagPattern }),
   ]),
 );
 
-type Labels = z.input<typeof labelsSchema>;
+type EndUsersAndTags = z.input<typeof endUsersAndTagsSchema>;
 
-const entryOf = ({ limits = {}, budget }: LabelLimitsValue) => ({
+const entryOf = ({ limits = {}, budget }: EndUserOrTagLimitsValue) => ({
   limits,
   budget: budgetValues(budget),
 });
 
-export const labelEntries = ({ perEndUser, perTag = {} }: ProjectValue = {}): Labels => [
+export const endUserAndTagEntries = ({
+  perEndUser,
+  perTag = {},
+}: ProjectValue = {}): EndUsersAndTags => [
   ...(perEndUser ? [{ scope: "end_user" as const, ...entryOf(perEndUser) }] : []),
   ...Object.entries(perTag).map(([tag, own]) => ({ scope: "tag" as const, tag, ...entryOf(own) })),
 ];
 
 /** The members of the project. */
-export function labelMembers(labels: Labels): Pick<ProjectValue, "perEndUser" | "perTag"> {
-  const endUser = labels.find(({ scope }) => scope === "end_user");
-  const tags = labels.flatMap((label) =>
-    label.scope === "tag" ? [[label.tag, ownLimits(label)] as const] : [],
+export function endUserAndTagMembers(
+  endUsersAndTags: EndUsersAndTags,
+): Pick<ProjectValue, "perEndUser" | "perTag"> {
+  const endUser = endUsersAndTags.find(({ scope }) => scope === "end_user");
+  const tags = endUsersAndTags.flatMap((each) =>
+    each.scope === "tag" ? [[each.tag, ownLimits(each)] as const] : [],
   );
   return {
     ...(endUser && { perEndUser: ownLimits(endUser) }),
@@ -36,11 +41,11 @@ export function labelMembers(labels: Labels): Pick<ProjectValue, "perEndUser" | 
 }
 
 /** Limits and a budget without any amount are none. */
-const ownLimits = ({ limits, budget }: Labels[number]): LabelLimitsValue =>
+const ownLimits = ({ limits, budget }: EndUsersAndTags[number]): EndUserOrTagLimitsValue =>
   ({
     ...(hasValue(limits) && { limits }),
     ...(hasValue(budget) && { budget }),
-  }) as LabelLimitsValue;
+  }) as EndUserOrTagLimitsValue;
 
 const hasValue = (members: object | undefined): boolean =>
   Object.values(members ?? {}).some((value) => value !== undefined);

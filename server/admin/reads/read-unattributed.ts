@@ -15,7 +15,7 @@ import { ledgerDimensionsOf, subtractSums } from "./show-usage.ts";
 
 const nothing: UsageReport = { groups: [], hasMore: false };
 
-export async function readUnlabeled(
+export async function readUnattributed(
   queries: Pick<LedgerQueries, "usage">,
   query: UsageQuery,
   dimensions: readonly UsageDimension[],
@@ -28,18 +28,18 @@ export async function readUnlabeled(
     .filter((name): name is Exclude<typeof name, LabelKind> => name !== kind);
   const others: UsageQuery = { ...query, groupBy, groupNames: undefined };
   // The total last: a request that arrives meanwhile is in the total only.
-  const withLabel = await queries.usage({
+  const attributed = await queries.usage({
     ...others,
-    labeled: kind === "tag" ? "tagged" : "endUser",
+    attributedBy: kind,
   });
   const total = await queries.usage(others);
   const idOf = (group: UsageGroup): string =>
     `${group.from}\n${groupKey(groupBy.map((name) => group[name] ?? null))}`;
-  const parts = new Map(withLabel.groups.map((group) => [idOf(group), group]));
+  const parts = new Map(attributed.groups.map((group) => [idOf(group), group]));
   const rest = total.groups.flatMap((group): UsageGroup[] => {
     const part = parts.get(idOf(group));
     const sums = part ? { ...group, ...subtractSums(group, part) } : group;
     return sums.requests > 0 ? [{ ...sums, [kind]: null }] : [];
   });
-  return { groups: rest, hasMore: total.hasMore || withLabel.hasMore };
+  return { groups: rest, hasMore: total.hasMore || attributed.hasMore };
 }
