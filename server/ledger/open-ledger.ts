@@ -76,7 +76,10 @@ export function openLedger(options: LedgerOptions): OpenedLedger {
     retention,
   } = shared ? openShared(options, shared) : openLocal(options);
   const recovery = new OutboxRecovery(folder, {
-    append: async (recovered) => onStored?.(recovered, await store.append(recovered)),
+    append: async (recovered) => {
+      const sums = await store.append(recovered);
+      onStored?.(recovered, sums);
+    },
   });
   const isAfterKill = !recovery.isDone;
   for (const row of recovery.rows) accounts.end(row);
