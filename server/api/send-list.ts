@@ -1,6 +1,6 @@
 /**
  * Sends a list whose JSON may be large. The most bytes that it may have are reserved as response memory before it is
- * read from the store, and the bytes that it has are held until the client has read them: clients that do not read
+ * read from the store, and the bytes that it has are reserved until the client has read them: clients that do not read
  * their lists hold bounded memory. Its JSON is written in steps, and other requests are served between them.
  */
 import { json } from "../http/route.ts";
@@ -49,15 +49,15 @@ export const createSendList =
     if (maxBytes < smallBytes) return json(await read());
     const signal = (): AbortSignal => incoming.signal;
     await responseMemory.reserve({ keyId, bytes: maxBytes, signal, timeoutMs: waitMs });
-    let held = maxBytes;
-    const holdOnly = (bytes: number): void => {
-      const released = held - bytes;
-      held = bytes;
+    let reserved = maxBytes;
+    const shrinkTo = (bytes: number): void => {
+      const released = reserved - bytes;
+      reserved = bytes;
       if (released > 0) responseMemory.release(keyId, released);
     };
     try {
       const bytes = Buffer.from(await inSteps(await read()));
-      holdOnly(Math.min(bytes.length, maxBytes));
+      shrinkTo(Math.min(bytes.length, maxBytes));
       return {
         status: 200,
         headers: { "content-type": "application/json" },
@@ -65,11 +65,11 @@ export const createSendList =
           length: bytes.length,
           open: () => inChunks(bytes),
           isInMemory: true,
-          close: async () => holdOnly(0),
+          close: async () => shrinkTo(0),
         },
       };
     } catch (error) {
-      holdOnly(0);
+      shrinkTo(0);
       throw error;
     }
   };

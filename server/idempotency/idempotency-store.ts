@@ -147,7 +147,7 @@ export class IdempotencyStore implements InFlightRequests {
       settle({ kind: "stored" });
       return this.#replay(response, keyed);
     }
-    request.holdClaim(settle);
+    request.setClaim(settle);
     return { kind: "proceed", request };
   }
 

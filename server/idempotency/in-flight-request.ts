@@ -73,7 +73,7 @@ export class InFlightRequest {
   }
 
   /** `settle` is called once, when the request ends. */
-  holdClaim(settle: (outcome: ClaimOutcome) => void): void {
+  setClaim(settle: (outcome: ClaimOutcome) => void): void {
     this.#settleClaim = settle;
   }
 

@@ -27,8 +27,8 @@ export class JobSlots {
 
   /** The jobs of these projects and keys wait for a slot, and no others. */
   setWaiting(waiting: readonly JobOwner[]): void {
-    this.#projectTurns.keep(new Set(waiting.map(({ owner }) => owner)));
-    this.#keyTurns.keep(new Set(waiting.map(({ keyId }) => keyId)));
+    this.#projectTurns.retain(new Set(waiting.map(({ owner }) => owner)));
+    this.#keyTurns.retain(new Set(waiting.map(({ keyId }) => keyId)));
   }
 
   /** The waiting key and project that get the next slot. Undefined if the slot stays free. */
@@ -72,7 +72,7 @@ class Turns {
   #last = 0;
 
   /** Forgets the other names. */
-  keep(names: ReadonlySet<string>): void {
+  retain(names: ReadonlySet<string>): void {
     for (const name of this.#turns.keys()) if (!names.has(name)) this.#turns.delete(name);
     for (const name of names) if (!this.#turns.has(name)) this.end(name);
   }

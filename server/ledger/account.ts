@@ -51,7 +51,7 @@ export class Account implements SpendKey, BudgetView {
   /** When a budget last needed it: milliseconds, monotonic. */
   usedAt = Number.NEGATIVE_INFINITY;
   /** A budget needs it: it stays in memory while it is in use. */
-  isKept = false;
+  isBudgeted = false;
   /** Its budget. */
   watcher: { spentChanged(): void } | undefined;
   #shared: SharedAccounts | undefined;
@@ -74,9 +74,9 @@ export class Account implements SpendKey, BudgetView {
   }
 
   /** For a budget. `shared`: undefined if the account belongs to this process. */
-  keep(shared: SharedAccounts | undefined): void {
-    if (this.isKept) return;
-    this.isKept = true;
+  useForBudget(shared: SharedAccounts | undefined): void {
+    if (this.isBudgeted) return;
+    this.isBudgeted = true;
     this.#shared = shared;
     this.#atReply = { used: this.spent + this.ended, own: this.#own };
   }

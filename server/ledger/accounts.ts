@@ -39,7 +39,7 @@ export class Accounts {
   share(shared: SharedAccounts): void {
     this.#shared = shared;
     for (const account of this.#accounts.values()) {
-      account.keep(shared);
+      account.useForBudget(shared);
       account.changed();
     }
   }
@@ -57,7 +57,7 @@ export class Accounts {
       if (spent !== undefined) account.raise(spent);
       else if (account.usedAt === Number.NEGATIVE_INFINITY) account.startAt(startAt?.(key) ?? 0);
     }
-    account.keep(this.#shared);
+    account.useForBudget(this.#shared);
     account.usedAt = clock();
     return account;
   }
@@ -76,7 +76,7 @@ export class Accounts {
     for (const { nanos, ...key } of tally.sums) {
       const account = this.#find(key);
       account.raise(spent.get(account.name) ?? 0, nanos);
-      if (account.ended === 0 && !account.isKept) this.#accounts.delete(account.name);
+      if (account.ended === 0 && !account.isBudgeted) this.#accounts.delete(account.name);
     }
   }
 

@@ -142,7 +142,7 @@ export class Ledger {
     this.#group ??= this.#startGroup();
     this.#group.rows.push(row);
     return this.#group.written.then((failed) =>
-      failed ? this.#keepInMemory(row, failed.failure) : "settled",
+      failed ? this.#queueInMemory(row, failed.failure) : "settled",
     );
   }
 
@@ -262,7 +262,7 @@ export class Ledger {
    * The outbox failed: tries the store once. If that fails too, the row stays in memory, and the request is refused or
    * marked as unsettled.
    */
-  async #keepInMemory(row: LedgerRow, cause: unknown): Promise<Settled> {
+  async #queueInMemory(row: LedgerRow, cause: unknown): Promise<Settled> {
     const { onError, maxPending } = this.#options;
     const error = unavailable();
     if (this.#pending >= maxPending) {

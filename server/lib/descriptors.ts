@@ -24,24 +24,24 @@ const spareCount = 8;
  * connections can be accepted and refused.
  */
 export class SpareDescriptors {
-  #held: number[] = [];
+  #spares: number[] = [];
 
   /**
    * Opens the spare descriptors. False if the process has no descriptor left: then all spare descriptors are released.
    */
-  hold(): boolean {
+  open(): boolean {
     try {
-      while (this.#held.length < spareCount) this.#held.push(openSync("/dev/null", "r"));
+      while (this.#spares.length < spareCount) this.#spares.push(openSync("/dev/null", "r"));
     } catch {
       // The shortage is detected below, before the spare descriptors are released.
     }
     // One more descriptor must be available, or the next connection cannot be accepted.
     const isOut = descriptorShortage() !== undefined;
-    if (isOut || this.#held.length < spareCount) this.release();
+    if (isOut || this.#spares.length < spareCount) this.release();
     return !isOut;
   }
 
   release(): void {
-    for (const descriptor of this.#held.splice(0)) closeSync(descriptor);
+    for (const descriptor of this.#spares.splice(0)) closeSync(descriptor);
   }
 }

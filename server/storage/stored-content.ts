@@ -42,16 +42,16 @@ export function openStoredContent(options: StoredContentOptions) {
   let swept: string | undefined;
   let sweepAt = 0;
   const check = async (): Promise<void> => {
-    const keptMs = new Map(
+    const retentionMs = new Map(
       [...models().values()].flatMap(({ id, storeContentMs }) =>
         storeContentMs === undefined ? [] : [[id, storeContentMs] as const],
       ),
     );
-    const storing = JSON.stringify([...keptMs]);
+    const storing = JSON.stringify([...retentionMs]);
     if (storing === swept && now() < sweepAt) return;
     swept = storing;
     sweepAt = now() + sweepEveryMs;
-    await store.sweep(keptMs);
+    await store.sweep(retentionMs);
   };
   const onFailure = (error: unknown): void =>
     log.warn("content-not-deleted", { reason: String(error) });

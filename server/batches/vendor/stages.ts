@@ -41,7 +41,7 @@ import type { SentRequest } from "./sent-requests.ts";
 import type { PlannedRequest } from "./vendor-input.ts";
 
 /** A result that is an error, or that is wrong, stays so: its line is not tried again. */
-const endWithLine =
+const makeFailureFinal =
   <Q, A>(next: Send<Q, A>): Send<Q, A> =>
   (request) =>
     next(request).catch((error: unknown) => {
@@ -51,7 +51,7 @@ const endWithLine =
     });
 
 /** Selects the target: the vendor's, and the model as it was when the line was sent. */
-const atVendor: <Q, A>(next: Send<Q, A>) => Send<Q, A> = (next) => (request) => {
+const selectVendorTarget: <Q, A>(next: Send<Q, A>) => Send<Q, A> = (next) => (request) => {
   const { report, model, context } = request;
   const { vendor } = context.line ?? {};
   const target = request.target ?? vendor?.target;
@@ -150,14 +150,14 @@ export function vendorStages(options: VendorStagesOptions) {
   };
   const afterwards = [reportServed, charged, verifyEmbeddingsStage(options), adapt];
   return {
-    send: endWithLine(
-      composeStages([check, fillCacheIfSame, atVendor], sendParts(afterwards, readSent)),
+    send: makeFailureFinal(
+      composeStages([check, fillCacheIfSame, selectVendorTarget], sendParts(afterwards, readSent)),
     ),
     /** Empty: all inputs are cached, or one of them is an image. Throws GatewayError if the target refuses the line. */
     plan: async ({ query, model, target }: PlannedQuery): Promise<readonly PlannedRequest[]> => {
       const requests: PlannedRequest[] = [];
       if (query.input.kind === "mixed") return requests;
-      const stages = [check, skipCached, atVendor, split({ capabilities }), adapt];
+      const stages = [check, skipCached, selectVendorTarget, split({ capabilities }), adapt];
       const plan = composeStages(stages, async (planned) => {
         const request = adapterOf(target).part.toUpstream(planned.query, target);
         requests.push({ request, query: planned.query });
@@ -255,10 +255,10 @@ export function vendorImageStages(options: VendorImageStagesOptions) {
   };
 
   return {
-    send: endWithLine(
+    send: makeFailureFinal(
       composeStages<GenerationQuery, ImageResponse>(
         [
-          atVendor,
+          selectVendorTarget,
           withSentPolicy,
           generate<GenerationQuery>(tools),
           verifyImagesStage<GenerationQuery>({ onImplausibleUsage }),

@@ -28,8 +28,8 @@ import type { EntityView } from "./entity-views.ts";
 import {
   encryptSecrets,
   hideSecrets,
-  keepSecrets,
   MissingSecret,
+  restoreSecrets,
   usesCurrentKey,
 } from "./secret-fields.ts";
 
@@ -269,7 +269,7 @@ function withSecrets(
   stored: StoredEntity | undefined,
 ): JsonObject {
   try {
-    const value = keepSecrets(entity, stored?.value ?? {});
+    const value = restoreSecrets(entity, stored?.value ?? {});
     if (stored && !isDeepStrictEqual(value, entity.value)) refuseOtherHost(value, stored.value);
     return value;
   } catch (error) {

@@ -66,7 +66,7 @@ const isPlaceholder = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "$secret" in value && value.$secret === true;
 
 /** Replaces each placeholder by the secret at the same path in `before`. Throws MissingSecret if there is none. */
-export const keepSecrets = (entity: Entity, before: JsonObject): JsonObject =>
+export const restoreSecrets = (entity: Entity, before: JsonObject): JsonObject =>
   mapSecrets(entity, (value, path) => {
     if (!isPlaceholder(value)) return value;
     const secret = valueAt(before, path);

@@ -35,7 +35,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   constructor(max: number, report: HttpServerOptions["onConnectionsRefused"]) {
     this.#max = max;
     this.#report = report;
-    this.#spares.hold();
+    this.#spares.open();
   }
 
   get open(): ReadonlySet<C> {
@@ -93,7 +93,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
   /** Called about once a second. */
   check(now: number): void {
     const wasOut = this.#outOfDescriptors;
-    this.#outOfDescriptors = !this.#spares.hold();
+    this.#outOfDescriptors = !this.#spares.open();
     if (this.#outOfDescriptors) {
       for (let at = 0; at < spareConnections; at++) if (!this.#evictIdle()) break;
     }

@@ -8,7 +8,12 @@ import { join } from "node:path";
 import { viewOf } from "../../lib/borrowed-bytes.ts";
 import type { DiskReserve } from "../../temp-storage/disk-reserve.ts";
 import type { SecretBox } from "../encrypt-secret.ts";
-import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
+import type {
+  ContentStore,
+  ContentWriter,
+  FoundContent,
+  RetentionMs,
+} from "../ports/content-store.ts";
 import { removeIfExists, statIfExists, writeAll } from "./expiring-files.ts";
 
 export interface ContentFilesOptions {
@@ -124,13 +129,15 @@ export class ContentFiles implements ContentStore {
   }
 
   /** Also counts the bytes of the remaining files. */
-  async sweep(keptMs: KeptMs): Promise<void> {
+  async sweep(retentionMs: RetentionMs): Promise<void> {
     const { now } = this.#options;
-    const keptFolders = new Map([...keptMs].map(([model, ms]) => [this.#folderOf(model), ms]));
+    const retentionByFolder = new Map(
+      [...retentionMs].map(([model, ms]) => [this.#folderOf(model), ms]),
+    );
     const before = this.#storedBytes;
     let counted = 0;
     for (const folder of await this.#folders()) {
-      const ms = keptFolders.get(folder);
+      const ms = retentionByFolder.get(folder);
       if (ms === undefined) {
         await rm(folder, { recursive: true, force: true });
         continue;

@@ -102,14 +102,14 @@ export class OutboxRecovery {
       if (this.#rows.length > 0) await nextTurn();
     }
     for (let outbox = this.#left[0]; outbox; outbox = this.#left[0]) {
-      if (outbox.damagedRecords > 0) keepDamaged(this.#folder, outbox.path);
+      if (outbox.damagedRecords > 0) setAsideDamaged(this.#folder, outbox.path);
       else rmSync(outbox.path, { force: true });
       this.#left.shift();
     }
   }
 }
 
-function keepDamaged(folder: string, path: string): void {
+function setAsideDamaged(folder: string, path: string): void {
   renameSync(path, path + damagedEnding);
   const kept = readdirSync(folder)
     .filter((name) => name.startsWith("outbox-") && name.endsWith(damagedEnding))

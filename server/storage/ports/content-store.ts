@@ -31,13 +31,13 @@ export interface ExpiringContent extends FoundContent {
 }
 
 /** How long the content of each model is kept. Models that are not in the map keep none. */
-export type KeptMs = ReadonlyMap<string, number>;
+export type RetentionMs = ReadonlyMap<string, number>;
 
 export interface ContentStore {
   /** Throws StoreFullError or the error of the file system. */
   begin(model: string, requestId: string): ContentWriter;
   /** Undefined if not stored. */
   find(model: string, requestId: string): Promise<FoundContent | undefined>;
-  /** Deletes expired content, and the content of models that are not in `keptMs`. */
-  sweep(keptMs: KeptMs): Promise<void>;
+  /** Deletes expired content, and the content of models that are not in `retentionMs`. */
+  sweep(retentionMs: RetentionMs): Promise<void>;
 }

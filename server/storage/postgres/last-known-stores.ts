@@ -63,7 +63,7 @@ export function withLastKnownEntities(
         const changes = await store.changesSince(version);
         // Entities may have changed since the revision was read: then they are read again.
         if (revision !== undefined) copy.saveEntities(changes.changed, revision);
-        if (version === 0) copy.keepEntities(changes.changed);
+        if (version === 0) copy.deleteOtherEntities(changes.changed);
         return changes;
       } catch (error) {
         const hasCopy = !hasRead && version === 0 && copy.revision("config") !== undefined;
@@ -74,7 +74,7 @@ export function withLastKnownEntities(
     },
     async keys() {
       const keys = await store.keys();
-      copy.keepEntities(keys);
+      copy.deleteOtherEntities(keys);
       return keys;
     },
   };

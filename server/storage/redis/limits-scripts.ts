@@ -34,7 +34,7 @@ export const forgetEndedMs = 86_400_000;
 /** Also if it stays the same, the time of an ended amount is news this often. */
 export const refreshEndedMs = 3_600_000;
 /** A budget that is not used is kept this long: ended amounts are forgotten by a call, which reports it. */
-const keepBudgetMs = 2 * forgetEndedMs;
+const budgetRetentionMs = 2 * forgetEndedMs;
 const renewalPrefix = "vexel:renewed:";
 
 /** Ends each value. The values are one argument: a client takes longer for many arguments than for a long one. */
@@ -107,8 +107,8 @@ local function readBudget()
     -- The number of an amount that stays the same is not news.
     if nanos ~= ended or ownEpoch < epoch or now - at > ${refreshEndedMs} then
       redis.call('HSET', endedKey, folder, text(epoch) .. ' ' .. text(number) .. ' ' .. text(ended) .. ' ' .. text(now))
-      expire(key, ${keepBudgetMs})
-      expire(endedKey, ${keepBudgetMs})
+      expire(key, ${budgetRetentionMs})
+      expire(endedKey, ${budgetRetentionMs})
     end
     nanos = ended
   end
@@ -139,7 +139,7 @@ local function openEntry(budget, id, nanos, isLikely, version, isNew)
   end
   if not isNew then added = renew() end
   -- Leases that nobody looks at any more end with the budget.
-  if added == 1 and budget.open == 0 then expire(budget.leasesKey, ${keepBudgetMs}) end
+  if added == 1 and budget.open == 0 then expire(budget.leasesKey, ${budgetRetentionMs}) end
   budget.open, budget.likely = budget.open + nanos, budget.likely + isLikely
   redis.call('HSET', budget.key, 'entry:' .. id, text(nanos) .. ' ' .. text(isLikely) .. ' ' .. text(version),
     'open', text(budget.open), 'likely', text(budget.likely))
@@ -160,7 +160,7 @@ local function closeExpired(budget)
     -- Redis has evicted the leases. Entries without one would stay for ever: replicas restore those that are open.
     redis.call('DEL', budget.key)
     redis.call('HSET', budget.key, 'spent', text(budget.spent))
-    expire(budget.key, ${keepBudgetMs})
+    expire(budget.key, ${budgetRetentionMs})
     budget.open, budget.likely, budget.isChanged = 0, 0, false
   end
 end
@@ -190,7 +190,7 @@ if isComplete == 1 then
   local thisEpoch, thisNumber = renewalOf(folder)
   if thisEpoch == epoch then renewed = thisNumber end
   if isOlder(thisEpoch, thisNumber) then
-    redis.call('SET', '${renewalPrefix}' .. folder, text(epoch) .. ' ' .. text(number), 'PX', ${keepBudgetMs})
+    redis.call('SET', '${renewalPrefix}' .. folder, text(epoch) .. ' ' .. text(number), 'PX', ${budgetRetentionMs})
   end
 end
 `;

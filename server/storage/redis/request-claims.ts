@@ -115,7 +115,7 @@ export class RequestClaims {
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       // A server that was paused may still execute the script.
-      if (isSent) ignoreRejection(this.#hold(key, token, claim)({ kind: "released" }));
+      if (isSent) ignoreRejection(this.#renewUntilSettled(key, token, claim)({ kind: "released" }));
       throw claimsUnavailable(error);
     }
     const [state, heldBy = "", theirFingerprint = "", theirRequest = "", failure = ""] = (
@@ -125,14 +125,14 @@ export class RequestClaims {
     if (state === "held") return { kind: "held", claim: heldBy, ...earlier };
     if (state === "failed") return { kind: "failed", error: failure, ...earlier };
     if (state === "stored" || state === "abandoned") return { kind: state, ...earlier };
-    return { kind: "claimed", settle: this.#hold(key, token, claim) };
+    return { kind: "claimed", settle: this.#renewUntilSettled(key, token, claim) };
   }
 
   /**
    * Renews the claim until it is settled. A settlement that does not reach Redis is repeated: the claim would be
    * abandoned otherwise, and block its key.
    */
-  #hold(
+  #renewUntilSettled(
     key: string,
     token: string,
     { fingerprint, requestId }: ClaimedRequest,
@@ -147,9 +147,13 @@ export class RequestClaims {
         return;
       }
       const error = settlement.kind === "failed" ? settlement.error : "";
-      const keptMs = settlement.kind === "failed" ? failureMs : this.#retentionMs;
+      const retentionMs = settlement.kind === "failed" ? failureMs : this.#retentionMs;
       try {
-        await this.#redis.evaluate(settleScript, [key], [token, settlement.kind, error, keptMs]);
+        await this.#redis.evaluate(
+          settleScript,
+          [key],
+          [token, settlement.kind, error, retentionMs],
+        );
       } catch (cause) {
         if (cause instanceof RedisUnavailableError) return;
         void stop();

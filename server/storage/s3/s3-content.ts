@@ -4,7 +4,12 @@
  */
 import type { SecretBox } from "../encrypt-secret.ts";
 import { type ContentFiles, contentName, hashOf, StoreFullError } from "../files/content-files.ts";
-import type { ContentStore, ContentWriter, FoundContent, KeptMs } from "../ports/content-store.ts";
+import type {
+  ContentStore,
+  ContentWriter,
+  FoundContent,
+  RetentionMs,
+} from "../ports/content-store.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 interface S3ContentOptions {
@@ -76,15 +81,15 @@ export class S3Content implements ContentStore {
     );
   }
 
-  async sweep(keptMs: KeptMs): Promise<void> {
+  async sweep(retentionMs: RetentionMs): Promise<void> {
     const { objects, files, now } = this.#options;
-    await files.sweep(keptMs);
+    await files.sweep(retentionMs);
     for (const name of await files.names()) this.#waiting.add(name);
     this.#upload();
-    const keptByFolder = new Map([...keptMs].map(([model, ms]) => [hashOf(model), ms]));
+    const retentionByFolder = new Map([...retentionMs].map(([model, ms]) => [hashOf(model), ms]));
     const before = this.#storedBytes;
     const counted = await objects.sweep("content/", ({ key, modifiedAt }) => {
-      const ms = keptByFolder.get(key.split("/")[1] ?? "");
+      const ms = retentionByFolder.get(key.split("/")[1] ?? "");
       return ms === undefined || modifiedAt + ms <= now();
     });
     this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));

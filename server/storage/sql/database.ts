@@ -46,7 +46,7 @@ export class Parameters {
   }
 
   /** Whether a column has one of the values. */
-  among(column: string, values: readonly SqlValue[]): string {
+  inList(column: string, values: readonly SqlValue[]): string {
     if (values.length === 0) return "false";
     return `${column} IN (${values.map((value) => this.add(value)).join(", ")})`;
   }

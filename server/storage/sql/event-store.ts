@@ -81,7 +81,7 @@ const defaultLimits: EventLimits = {
   ownerShare: 1000,
 };
 
-const keepEventsMs = 30 * 86_400_000;
+const eventRetentionMs = 30 * 86_400_000;
 /** Events that are deleted in one transaction, with their deliveries. */
 const maxPruned = 100;
 /** In the column `owner`. Other owners begin with `key:` or `project:`. */
@@ -145,7 +145,7 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
         if (!rows[0]) return undefined;
         conditions.push(`seq < ${parameters.add(rows[0].seq)}`);
       }
-      if (types) conditions.push(parameters.among("type", types));
+      if (types) conditions.push(parameters.inList("type", types));
       const { rows } = await db.query<EventRow>(
         `SELECT * FROM vexel.events WHERE ${conditions.join(" AND ")}
        ORDER BY seq DESC LIMIT ${parameters.add(limit)}`,
@@ -178,7 +178,7 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
      * delete. `now`: Unix milliseconds.
      */
     async prune(now: number): Promise<boolean> {
-      const aged = await db.transaction((queries) => deleteAged(queries, now - keepEventsMs));
+      const aged = await db.transaction((queries) => deleteAged(queries, now - eventRetentionMs));
       if (aged > 0) return true;
       const [owner] = uncounted;
       if (owner === undefined) return false;
@@ -287,7 +287,7 @@ async function deleteExcess(
   for (const table of ["deliveries", "events"]) {
     const parameters = new Parameters();
     await queries.query(
-      `DELETE FROM vexel.${table} WHERE ${parameters.among(
+      `DELETE FROM vexel.${table} WHERE ${parameters.inList(
         "seq",
         rows.map(({ seq }) => seq),
       )}`,
@@ -305,7 +305,7 @@ async function deliveriesOf(
   const parameters = new Parameters();
   const { rows } = await db.query<DeliveryRow>(
     `SELECT seq, webhook, state, attempts, due, last_at AS "lastAt", status, problem
-     FROM vexel.deliveries WHERE ${parameters.among("seq", [...byEvent.keys()])}`,
+     FROM vexel.deliveries WHERE ${parameters.inList("seq", [...byEvent.keys()])}`,
     parameters.values,
   );
   // Sorted here, by bytes: the order of text in PostgreSQL depends on the locale of the database.

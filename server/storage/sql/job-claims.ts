@@ -21,7 +21,7 @@ function isClaimable({ endpoints, now, exceptExpired = false }: Work, parameters
     }`;
   if (endpoints) {
     return `status = 'in_progress' AND paused_at IS NULL
-      AND ${parameters.among("endpoint", endpoints)} AND EXISTS (SELECT 1 FROM vexel.job_ranges
+      AND ${parameters.inList("endpoint", endpoints)} AND EXISTS (SELECT 1 FROM vexel.job_ranges
         WHERE job_id = vexel.jobs.id AND settled < job_ranges.lines AND ${free("job_ranges")})`;
   }
   return `status IN ('validating', 'finalizing') AND ${free("jobs")}

@@ -384,7 +384,7 @@ function listAll(
     cursorOf,
     readStep: async (last, count) => {
       const parameters = new Parameters();
-      const conditions = [owners ? parameters.among("owner", owners) : "true"];
+      const conditions = [owners ? parameters.inList("owner", owners) : "true"];
       const before = last ? cursorOf(last) : cursor;
       if (before !== undefined) {
         const [time = "", id = ""] = before.split(" ");

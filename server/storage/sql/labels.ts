@@ -73,7 +73,7 @@ export function labelFilterOf(
   const name = filteredLabel(filter, kind);
   if (name === undefined) return ` AND label >= '${kind}=' AND label < '${kind}>'`;
   const names = withOther ? [name, otherName] : [name];
-  return ` AND ${parameters.among(
+  return ` AND ${parameters.inList(
     "label",
     names.map((each) => labelOf(kind, each)),
   )}`;

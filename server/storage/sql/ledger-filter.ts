@@ -27,9 +27,9 @@ export function filterOf(
       value === null ? `${column} ${isAbsent}` : `${column} = ${parameters.add(value)}`,
     );
   }
-  if (filter.keyIds) conditions.push(parameters.among("key_id", filter.keyIds));
+  if (filter.keyIds) conditions.push(parameters.inList("key_id", filter.keyIds));
   if (filter.projects) {
-    conditions.push(parameters.among("project", filter.projects));
+    conditions.push(parameters.inList("project", filter.projects));
   }
   if (filter.exceptProject !== undefined) {
     const isOther = `project <> ${parameters.add(filter.exceptProject)}`;

@@ -148,7 +148,7 @@ export function createUserStore(db: SqlDatabase) {
         const isDisabled = changes.disabledAt !== undefined && changes.disabledAt !== null;
         if (!isDemoted && !isDisabled) return await update(db, id, changes);
         return await db.transaction(async (queries) => {
-          await keepAdministrator(queries, id);
+          await refuseLastAdministrator(queries, id);
           return update(queries, id, changes);
         });
       } catch (error) {
@@ -160,7 +160,7 @@ export function createUserStore(db: SqlDatabase) {
     /** Also ends the sessions and the tokens of the user. False: there is no such user. */
     delete: (id: string): Promise<boolean> =>
       db.transaction(async (queries) => {
-        await keepAdministrator(queries, id);
+        await refuseLastAdministrator(queries, id);
         await queries.query("DELETE FROM vexel.sessions WHERE user_id = $1", [id]);
         await queries.query("DELETE FROM vexel.admin_tokens WHERE user_id = $1", [id]);
         return (await queries.query("DELETE FROM vexel.users WHERE id = $1", [id])).count > 0;
@@ -182,12 +182,12 @@ export type UserStore = ReturnType<typeof createUserStore>;
  * Refuses to take access from the last administrator who can sign in. Locked, because another replica may do it at the
  * same time.
  */
-async function keepAdministrator(db: Queries, id: string): Promise<void> {
+async function refuseLastAdministrator(db: Queries, id: string): Promise<void> {
   await lockUsers(db);
   const parameters = new Parameters();
   const { rows } = await db.query<Pick<Row, "id">>(
     `SELECT id FROM vexel.users
-     WHERE ${parameters.among("role", rolesWith("administer"))} AND disabled_at IS NULL
+     WHERE ${parameters.inList("role", rolesWith("administer"))} AND disabled_at IS NULL
        AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL) LIMIT 2`,
     parameters.values,
   );

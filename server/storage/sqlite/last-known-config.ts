@@ -64,7 +64,7 @@ export class LastKnownConfig {
   }
 
   /** Deletes all other entities. */
-  keepEntities(keys: readonly EntityKey[]): void {
+  deleteOtherEntities(keys: readonly EntityKey[]): void {
     this.#write(() => {
       const list = JSON.stringify(keys.map(({ kind, id }) => [kind, id]));
       this.#db

@@ -36,7 +36,7 @@ export class LedgerBacklog {
   readonly #insert: Statement;
   readonly #oldest: Statement<{ row: string }, [number]>;
   readonly #remove: Statement;
-  readonly #keepSum: Statement;
+  readonly #storeSum: Statement;
   readonly #readSum: Statement<Pick<SpentSum, "nanos">, [string, string, string]>;
   /** The rows of earlier processes, as rows of the same owners and day. */
   readonly earlier: readonly ChargedRow[];
@@ -63,7 +63,7 @@ export class LedgerBacklog {
     );
     this.#oldest = prepare("SELECT row FROM backlog ORDER BY request_id LIMIT ?1");
     this.#remove = prepare("DELETE FROM backlog WHERE request_id = ?1");
-    this.#keepSum = prepare(
+    this.#storeSum = prepare(
       `INSERT INTO spent VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET nanos = max(nanos, excluded.nanos)`,
     );
@@ -113,7 +113,7 @@ export class LedgerBacklog {
     this.#size -= this.#db.transaction(() => {
       // First, so that a file of the maximum size has room for the sums.
       const removed = requestIds.reduce((sum, id) => sum + this.#remove.run(id).changes, 0);
-      for (const { scope, id, period, nanos } of sums) this.#keepSum.run(scope, id, period, nanos);
+      for (const { scope, id, period, nanos } of sums) this.#storeSum.run(scope, id, period, nanos);
       return removed;
     })();
   }

@@ -37,7 +37,7 @@ export function periodFilterOf(
   if (!isSearch) return `${start} >= ${parameters.add(from)} AND ${start} < ${parameters.add(to)}`;
   const lengthMs = start === "day" ? dayMs : hourMs;
   const count = Math.ceil((to - from) / lengthMs);
-  return parameters.among(
+  return parameters.inList(
     start,
     Array.from({ length: count }, (_, at) => from + at * lengthMs),
   );

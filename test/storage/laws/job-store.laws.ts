@@ -266,7 +266,10 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         });
         await store.settle(first.by, settled(0));
         expect(await costs()).toEqual([[1, 50]]);
-        await store.recordState(second.by, { ...atVendor("refused", null), phase: "refused" });
+        await store.recordState(second.by, {
+          ...atVendor("refused", null),
+          phase: "refused",
+        });
         expect(await costs()).toEqual([]);
       },
     );

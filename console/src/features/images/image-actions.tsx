@@ -7,8 +7,8 @@ import { IconButton } from "../../ui/icon-button.tsx";
 import type { GalleryEntry } from "./gallery-store.ts";
 
 export interface ImageActions {
-  /** Shows the image in full size. The arrow keys go through `among`. */
-  readonly view: (entry: GalleryEntry, among: readonly GalleryEntry[]) => void;
+  /** Shows the image in full size. The arrow keys go through `entries`. */
+  readonly view: (entry: GalleryEntry, entries: readonly GalleryEntry[]) => void;
   /** The image becomes the image that the mask is painted on. */
   readonly edit: (image: Blob) => void;
   readonly addReference: (image: Blob) => void;

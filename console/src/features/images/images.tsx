@@ -25,7 +25,7 @@ type View = "results" | "mask" | "history";
 
 interface Viewed {
   readonly entry: GalleryEntry;
-  readonly among: readonly GalleryEntry[];
+  readonly entries: readonly GalleryEntry[];
 }
 
 export function ImagesPage() {
@@ -60,7 +60,7 @@ export function ImagesPage() {
     scrollTo({ top: 0 });
   };
   const actions: ImageActions = {
-    view: (entry, among) => setViewed({ entry, among }),
+    view: (entry, entries) => setViewed({ entry, entries }),
     edit: (image) => {
       form.setReferences([image]);
       setViewed(undefined);

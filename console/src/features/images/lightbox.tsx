@@ -12,32 +12,32 @@ import { ImageFacts } from "./image-facts.tsx";
 
 interface LightboxProps {
   readonly entry: GalleryEntry;
-  readonly among: readonly GalleryEntry[];
+  readonly entries: readonly GalleryEntry[];
   readonly actions: ImageActions;
   readonly onClose: () => void;
 }
 
-export function Lightbox({ entry, among, actions, onClose }: LightboxProps) {
+export function Lightbox({ entry, entries, actions, onClose }: LightboxProps) {
   const t = useT();
   const [isActualSize, setActualSize] = useState(false);
-  const at = among.findIndex(({ id }) => id === entry.id);
+  const at = entries.findIndex(({ id }) => id === entry.id);
   const { view } = actions;
   useEffect(() => {
     const onKeyDown = ({ key }: KeyboardEvent): void => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
-      const next = step === undefined ? undefined : among[at + step];
-      if (next) view(next, among);
+      const next = step === undefined ? undefined : entries[at + step];
+      if (next) view(next, entries);
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
-  }, [among, at, view]);
+  }, [entries, at, view]);
   const go = (step: number) => (): void => {
-    const next = among[at + step];
-    if (next) view(next, among);
+    const next = entries[at + step];
+    if (next) view(next, entries);
   };
   return (
     <Dialog
-      title={t("images.imageOf", { number: at + 1, count: among.length })}
+      title={t("images.imageOf", { number: at + 1, count: entries.length })}
       size="full"
       isOpen
       onClose={onClose}
@@ -69,7 +69,7 @@ export function Lightbox({ entry, among, actions, onClose }: LightboxProps) {
             <IconButton
               icon={ChevronRight}
               label={t("images.next")}
-              disabled={at >= among.length - 1}
+              disabled={at >= entries.length - 1}
               onClick={go(1)}
             />
             <IconButton
