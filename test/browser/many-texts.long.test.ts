@@ -6,7 +6,7 @@ browserTest(
   "hundreds of texts of 3,072 dimensions do not freeze the page, neither while they are computed nor drawn",
   async ({ page, open }) => {
     // More texts take the browser of the tests, which compiles nothing, most of a minute.
-    const count = 200;
+    const count = 260;
     await open("/playground/embeddings");
     await chooseModels(page, "embedding-model");
     // With the few texts of the example first: the browser compiles the page's code once.

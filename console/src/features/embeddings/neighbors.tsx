@@ -8,7 +8,7 @@ import { neighborCount } from "./ranking-quality.ts";
 import { type Neighbor, neighborsOf } from "./vectors.ts";
 
 /** Of each list. The rest is hardly similar. */
-const maxShown = 100;
+const maxShown = 50;
 
 interface NeighborsProps {
   readonly entries: readonly Entry[];
