@@ -75,10 +75,6 @@ function partTexts(folder, name) {
     const table = readFileSync(join(folder, "README.md"), "utf8");
     return [table, `Versions: ${versions}`, `${source}\n`];
   }
-  if (name === "swagger-ui-dist") {
-    const files = readdirSync(folder).filter((file) => file.endsWith("bundle.js.LICENSE.txt"));
-    return files.map((file) => readFileSync(join(folder, file), "utf8"));
-  }
   if (name === "onnxruntime-node") {
     const { version } = readJson(join(folder, "package.json"));
     // From the package `onnxruntime` of PyPI: that of npm lacks it.

@@ -13,8 +13,6 @@ import { createConsoleRouter } from "./router.tsx";
 import "./ui/style-nonce.ts";
 import { ToastRegion } from "./ui/toast-region.tsx";
 
-const initialLanguage = await loadInitialLanguage();
-
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -52,6 +50,9 @@ listenForSession(async () => {
   await checkSession();
   if (wasEnded && !hasSessionEnded()) await queryClient.invalidateQueries();
 });
+
+// The frame of index.html stays until the first page replaces it as a whole.
+const [initialLanguage] = await Promise.all([loadInitialLanguage(), router.load()]);
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");

@@ -17,7 +17,8 @@ import { readRequestsSearch } from "./features/requests/requests-search.ts";
 import { readSignInSearch } from "./features/sign-in/sign-in-search.ts";
 import { readUsageSearch } from "./features/usage/usage-search.ts";
 import { Shell } from "./shell.tsx";
-import { Failure, Loading } from "./ui/states.tsx";
+import { LinesSkeleton } from "./ui/skeleton.tsx";
+import { Failure } from "./ui/states.tsx";
 
 interface RouterContext {
   readonly queryClient: QueryClient;
@@ -88,6 +89,14 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     page("/", async () => (await import("./features/overview/overview.tsx")).OverviewPage),
     page("/models", async () => (await import("./features/models/models.tsx")).ModelsPage),
+    page(
+      "/models/new",
+      async () => (await import("./features/models/edit-model.tsx")).NewModelPage,
+    ),
+    page(
+      "/edit-model/$",
+      async () => (await import("./features/models/edit-model.tsx")).EditModelPage,
+    ),
     // A splat, because ids of models may contain slashes.
     page("/model/$", async () => (await import("./features/models/model.tsx")).ModelPage),
     page("/replicas", async () => (await import("./features/replicas/replicas.tsx")).ReplicasPage),
@@ -132,6 +141,14 @@ const routeTree = root.addChildren([
       "/upstreams",
       async () => (await import("./features/upstreams/upstreams.tsx")).UpstreamsPage,
     ),
+    page(
+      "/upstreams/new",
+      async () => (await import("./features/upstreams/edit-upstream.tsx")).NewUpstreamPage,
+    ),
+    page(
+      "/upstreams/$id/edit",
+      async () => (await import("./features/upstreams/edit-upstream.tsx")).EditUpstreamPage,
+    ),
     page("/projects", async () => (await import("./features/projects/projects.tsx")).ProjectsPage),
     page(
       "/projects/$id",
@@ -140,14 +157,10 @@ const routeTree = root.addChildren([
     page("/webhooks", async () => (await import("./features/webhooks/webhooks.tsx")).WebhooksPage),
     page("/budgets", async () => (await import("./features/budgets/budgets.tsx")).BudgetsPage),
     page("/events", async () => (await import("./features/events/events.tsx")).EventsPage),
-    createRoute({
-      getParentRoute: () => signedIn,
-      path: "/reference",
-      component: lazyComponent(
-        async () => (await import("./features/reference/reference.tsx")).ReferencePage,
-        { isLarge: true },
-      ),
-    }),
+    page(
+      "/reference/{-$api}/{-$operation}",
+      async () => (await import("./features/reference/reference.tsx")).ReferencePage,
+    ),
     page("/users", async () => (await import("./features/users/users.tsx")).UsersPage),
     page("/account", async () => (await import("./features/account/account.tsx")).AccountPage),
     page("/alerts", async () => (await import("./features/alerts/alerts.tsx")).AlertsPage),
@@ -170,7 +183,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => pathWithQuery("", search as Query),
     context: { queryClient },
-    defaultPendingComponent: () => <Loading />,
+    defaultPendingComponent: () => <LinesSkeleton />,
     defaultErrorComponent: ({ error }) => <Failure error={error} retry={() => location.reload()} />,
     defaultNotFoundComponent: NotFound,
   });

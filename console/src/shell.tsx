@@ -17,7 +17,7 @@ import { classNames } from "./lib/class-names.ts";
 import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
 import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
-import { Page } from "./ui/page.tsx";
+import { NotAllowed } from "./ui/not-allowed.tsx";
 import { showToast } from "./ui/toast.ts";
 
 const SignInDialog = lazyComponent(
@@ -107,15 +107,6 @@ const Brand = () => (
     Vexel
   </Link>
 );
-
-function NotAllowed() {
-  const t = useT();
-  return (
-    <Page title={t("state.notAllowed")}>
-      <p>{t("state.notAllowed.hint")}</p>
-    </Page>
-  );
-}
 
 function Menu() {
   const t = useT();

@@ -1,5 +1,5 @@
 /** Builds the console for the browser: JavaScript by Bun's bundler, styles by Tailwind. */
-import { basename, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { compile } from "tailwindcss";
 import { sourcesIn } from "./sources-in.ts";
 
@@ -10,16 +10,9 @@ export interface BundledFile {
 }
 
 export async function bundleConsole(folder: string): Promise<BundledFile[]> {
-  const [scripts, styles, referenceStyles] = await Promise.all([
-    bundleScripts(folder),
-    bundleStyles(folder, "styles"),
-    // Loaded with the API reference only.
-    bundleStyles(folder, "features/reference/reference"),
-  ]);
+  const [scripts, styles] = await Promise.all([bundleScripts(folder), bundleStyles(folder)]);
   const nameOf = (stem: string): string => {
-    const found = [...scripts, styles, referenceStyles].find(({ name }) =>
-      name.startsWith(`${stem}-`),
-    );
+    const found = [...scripts, styles].find(({ name }) => name.startsWith(`${stem}-`));
     if (!found) throw new Error(`The console has no file ${stem}`);
     return found.name;
   };
@@ -32,20 +25,32 @@ export async function bundleConsole(folder: string): Promise<BundledFile[]> {
   return [
     ...scripts,
     styles,
-    referenceStyles,
     { name: "icon.svg", bytes: icon },
     { name: "index.html", bytes: new TextEncoder().encode(page) },
   ];
 }
 
+/** Without the parser of number and date patterns (`{count, number, ::compact}`), which no message has: 2 KB. */
+const withoutSkeletons: Bun.BunPlugin = {
+  name: "without-skeletons",
+  setup: (build) => {
+    build.onLoad({ filter: /icu-skeleton-parser[\\/]index\.js$/ }, () => ({
+      loader: "js",
+      contents:
+        "export const [parseNumberSkeleton, parseNumberSkeletonFromString, parseDateTimeSkeleton] = [];",
+    }));
+  },
+};
+
 async function bundleScripts(folder: string): Promise<BundledFile[]> {
   const { outputs } = await Bun.build({
-    entrypoints: ["main.tsx", "theme.ts", "features/embeddings/vector-worker.ts"].map((name) =>
-      join(folder, name),
+    entrypoints: ["main.tsx", "first-paint.ts", "features/embeddings/vector-worker.ts"].map(
+      (name) => join(folder, name),
     ),
     target: "browser",
     splitting: true,
     minify: true,
+    plugins: [withoutSkeletons],
     naming: { entry: "[name]-[hash].[ext]", chunk: "chunk-[hash].[ext]" },
     // React's development build is four times as large.
     define: { "process.env.NODE_ENV": '"production"' },
@@ -59,11 +64,11 @@ async function bundleScripts(folder: string): Promise<BundledFile[]> {
 }
 
 /** Tailwind generates the classes that occur in the sources. Any word of a source may be the name of a class. */
-async function bundleStyles(folder: string, stem: string): Promise<BundledFile> {
-  const sources = sourcesIn(folder).filter((path) => path.endsWith(".tsx"));
+async function bundleStyles(folder: string): Promise<BundledFile> {
+  const sources = sourcesIn(folder).filter((path) => /\.(?:tsx|html)$/.test(path));
   const texts = await Promise.all(sources.map((path) => Bun.file(path).text()));
   const words = new Set(texts.flatMap((text) => text.match(/[^\s"'`<>{}]+/g) ?? []));
-  const { build } = await compile(await Bun.file(join(folder, `${stem}.css`)).text(), {
+  const { build } = await compile(await Bun.file(join(folder, "styles.css")).text(), {
     base: folder,
     loadStylesheet: async (id, base) => {
       const path = Bun.resolveSync(id === "tailwindcss" ? "tailwindcss/index.css" : id, base);
@@ -71,5 +76,5 @@ async function bundleStyles(folder: string, stem: string): Promise<BundledFile> 
     },
   });
   const bytes = new TextEncoder().encode(build([...words]));
-  return { name: `${basename(stem)}-${Bun.hash(bytes).toString(16).slice(0, 8)}.css`, bytes };
+  return { name: `styles-${Bun.hash(bytes).toString(16).slice(0, 8)}.css`, bytes };
 }

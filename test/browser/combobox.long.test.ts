@@ -5,13 +5,13 @@ import { browserTest } from "./browser-test.ts";
 
 browserTest(
   "a kind is found by typing and chosen with the keyboard, and Escape closes only the list",
-  async ({ page, open }) => {
+  async ({ page, open, visit }) => {
     await open("/upstreams");
-    await page.getByRole("button", { name: "Add upstream" }).click();
+    await page.getByRole("link", { name: "Add upstream" }).click();
     const kind = page.getByRole("combobox", { name: "Vendor or server" });
     await kind.focus();
     await page.keyboard.press("Enter");
-    const search = page.getByPlaceholder("Search");
+    const search = page.getByPlaceholder("Search", { exact: true });
     await search.waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.keyboard.type("openai azure");
@@ -28,6 +28,13 @@ browserTest(
     await page.keyboard.press("Escape");
     await search.waitFor({ state: "detached" });
     expect(await kind.innerText()).toBe("Azure OpenAI");
+    await page.getByRole("heading", { name: "Add upstream" }).waitFor();
+    await visit("/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("combobox", { name: "Project" }).click();
+    await search.waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
     expect(await page.getByRole("dialog").count()).toBe(1);
   },
 );

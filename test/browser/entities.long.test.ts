@@ -1,5 +1,6 @@
 /** Credentials, every member of the forms, models, projects and webhooks in a browser. */
 import { expect } from "bun:test";
+import type { Locator } from "playwright-core";
 import { knownKeys } from "../../server/config/validate/schema.ts";
 import { browserTest, choose, chooseAction } from "./browser-test.ts";
 
@@ -7,23 +8,23 @@ browserTest(
   "cloud credentials of an upstream are added and changed, and the secret stays on the server",
   async ({ page, open, admin }) => {
     await open("/upstreams");
-    await page.getByRole("button", { name: "Add upstream" }).click();
-    const dialog = page.getByRole("dialog");
-    await choose(dialog.getByLabel("Vendor or server"), "Azure OpenAI");
-    await dialog.getByLabel("Name").fill("entra");
-    await dialog.getByLabel("baseUrl").fill("https://ours.openai.azure.com");
-    await choose(dialog.getByLabel("auth.type"), "client-secret");
-    await dialog.getByLabel("auth.tenantId").fill("our-tenant");
-    await dialog.getByLabel("auth.clientId").fill("our-client");
-    await dialog.getByLabel("auth.clientSecret").fill("entra-secret-0123456789");
-    await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.waitFor({ state: "hidden" });
+    await page.getByRole("link", { name: "Add upstream" }).click();
+    const form = page.getByRole("main");
+    await choose(form.getByLabel("Vendor or server"), "Azure OpenAI");
+    await form.getByLabel("Name").fill("entra");
+    await form.getByLabel("baseUrl").fill("https://ours.openai.azure.com");
+    await choose(form.getByLabel("auth.type"), "client-secret");
+    await form.getByLabel("auth.tenantId").fill("our-tenant");
+    await form.getByLabel("auth.clientId").fill("our-client");
+    await form.getByLabel("auth.clientSecret").fill("entra-secret-0123456789");
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.waitForURL(/\/upstreams$/);
     const row = page.getByRole("row", { name: /^entra / });
     await chooseAction(row, "Edit");
     expect(await page.content()).not.toContain("entra-secret-0123456789");
-    await dialog.getByLabel("auth.tenantId").fill("another-tenant");
-    await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.waitFor({ state: "hidden" });
+    await form.getByLabel("auth.tenantId").fill("another-tenant");
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.waitForURL(/\/upstreams$/);
     const { value } = await admin<{ value: { auth: unknown } }>("GET", "/upstreams/entra");
     expect(value.auth).toEqual({
       type: "client-secret",
@@ -38,24 +39,24 @@ browserTest(
   "a wrong credential and a wrong address are explained before anything is saved",
   async ({ page, open, fake }) => {
     await open("/upstreams");
-    await page.getByRole("button", { name: "Add upstream" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("baseUrl").fill(fake.url);
-    await dialog.getByLabel("apiKey").fill("sk-wrong-credential");
-    await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog.getByText("The server rejected the credential (status 401)").first().waitFor();
-    await dialog.getByText("Credential rejected").waitFor();
-    await dialog.getByLabel("baseUrl").fill("http://127.0.0.1:1/v1");
-    await dialog.getByRole("button", { name: "Test connection" }).click();
-    await dialog
+    await page.getByRole("link", { name: "Add upstream" }).click();
+    const form = page.getByRole("main");
+    await form.getByLabel("baseUrl").fill(fake.url);
+    await form.getByLabel("apiKey").fill("sk-wrong-credential");
+    await form.getByRole("button", { name: "Test connection" }).click();
+    await form.getByText("The server rejected the credential (status 401)").first().waitFor();
+    await form.getByText("Credential rejected").waitFor();
+    await form.getByLabel("baseUrl").fill("http://127.0.0.1:1/v1");
+    await form.getByRole("button", { name: "Test connection" }).click();
+    await form
       .getByText(/127\.0\.0\.1:1 refused the connection/)
       .first()
       .waitFor();
-    await dialog.getByText("Unreachable").waitFor();
+    await form.getByText("Unreachable").waitFor();
     // The result and the credential belong to the vendor that was chosen before.
-    await choose(dialog.getByLabel("Vendor or server"), "Cohere");
-    expect(await dialog.getByText("Unreachable").count()).toBe(0);
-    expect(await dialog.getByLabel("apiKey").inputValue()).toBe("");
+    await choose(form.getByLabel("Vendor or server"), "Cohere");
+    expect(await form.getByText("Unreachable").count()).toBe(0);
+    expect(await form.getByLabel("apiKey").inputValue()).toBe("");
   },
 );
 
@@ -74,26 +75,26 @@ function membersAt(path: readonly PropertyKey[], kind?: string): string[] {
 browserTest(
   "the forms of models and keys have every member of vexel.yaml",
   async ({ page, open, visit }) => {
-    const dialog = page.getByRole("dialog");
-    const fields = async (): Promise<string[]> => {
-      const named = await dialog.locator("[name]").all();
+    const fields = async (form: Locator): Promise<string[]> => {
+      const named = await form.locator("[name]").all();
       const names = await Promise.all(named.map((each) => each.getAttribute("name")));
       return [...new Set(names.filter((name) => name !== null))].sort();
     };
     await open("/models");
-    await page.getByRole("button", { name: "Create model" }).click();
+    await page.getByRole("link", { name: "Create model" }).click();
+    const main = page.getByRole("main");
     for (const [kind, label] of [
       ["embedding", "Embedding"],
       ["image", "Image"],
     ] as const) {
-      await choose(dialog.getByLabel("Type"), label);
-      expect(await fields()).toEqual(membersAt(["models", 0], kind).sort());
+      await choose(main.getByLabel("Type"), label);
+      expect(await fields(main)).toEqual(membersAt(["models", 0], kind).sort());
     }
     await visit("/keys");
     await page.getByRole("button", { name: "Create key" }).click();
     // The gateway generates the secret.
     const members = membersAt(["keys", 0]).filter((name) => name !== "key");
-    expect(await fields()).toEqual(members.sort());
+    expect(await fields(page.getByRole("dialog"))).toEqual(members.sort());
   },
 );
 
@@ -227,24 +228,24 @@ browserTest(
   "a model is created, changed and deleted, and a change of another administrator is not lost",
   async ({ page, open, visit, admin, problems }) => {
     await open("/models");
-    await page.getByRole("button", { name: "Create model" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox", { name: "Model ID" }).fill("team-search");
-    await choose(dialog.getByRole("combobox", { name: "Upstream", exact: true }), "fake");
-    await choose(dialog.getByLabel("Upstream model"), "text-embedding-3-small");
-    await dialog.getByText("Options", { exact: true }).click();
-    await choose(dialog.getByLabel("Embedding cache"), "No");
-    await dialog.locator("summary", { hasText: "Prices" }).click();
-    const price = dialog.locator('[name="price.input"]');
+    await page.getByRole("link", { name: "Create model" }).click();
+    const form = page.getByRole("main");
+    await form.getByRole("textbox", { name: "Model ID" }).fill("team-search");
+    await choose(form.getByRole("combobox", { name: "Upstream", exact: true }), "fake");
+    await choose(form.getByLabel("Upstream model"), "text-embedding-3-small");
+    await form.getByText("Options", { exact: true }).click();
+    await choose(form.getByLabel("Embedding cache"), "No");
+    await form.locator("summary", { hasText: "Prices" }).click();
+    const price = form.locator('[name="price.input"]');
     // The list price, with its source.
-    await dialog
+    await form
       .getByText(/^List price from .*2026/)
       .last()
       .waitFor();
     expect(await price.getAttribute("placeholder")).toBe("0.02");
     await price.fill("0.07");
-    await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.waitFor({ state: "hidden" });
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.waitForURL(/\/models$/);
     const { definition } = await admin<{ definition: { value: object } }>(
       "GET",
       "/models/team-search",
@@ -252,7 +253,7 @@ browserTest(
     expect(definition.value).toMatchObject({ cache: false, price: { input: 0.07 } });
 
     await visit("/model/team-search");
-    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("link", { name: "Edit" }).click();
     const targets = [{ upstream: "fake", model: "text-embedding-3-small" }];
     await admin("PUT", "/models/team-search", {
       kind: "embedding",
@@ -260,16 +261,65 @@ browserTest(
       description: "Changed by somebody else.",
     });
     problems.expectFailure(/^412 PUT \S*\/models\/team-search$/);
-    await page.getByRole("dialog").getByLabel("Description").fill("Mine.");
-    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-    await page
-      .getByRole("dialog")
-      .getByText(/Reload it and repeat your change/)
-      .waitFor();
+    await form.getByLabel("Description").fill("Mine.");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText(/Reload it and repeat your change/).waitFor();
+    // Changes that are not saved are not lost by a click.
+    await form.getByRole("button", { name: "Cancel" }).click();
+    const question = page.getByRole("alertdialog");
+    await question.getByRole("button", { name: "Keep editing" }).click();
+    expect(await form.getByLabel("Description").inputValue()).toBe("Mine.");
+    await form.getByRole("button", { name: "Cancel" }).click();
+    await question.getByRole("button", { name: "Discard" }).click();
+    await page.waitForURL(/\/model\/team-search$/);
     await open("/model/team-search");
     await page.getByText("Changed by somebody else.").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL(/\/models$/);
+  },
+);
+
+browserTest(
+  "a form says what is missing without a request, and an error in the words of its fields",
+  async ({ page, open, visit, problems }) => {
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() !== "GET") sent.push(`${request.method()} ${request.url()}`);
+    });
+    await open("/upstreams/new");
+    const form = page.getByRole("main");
+    await choose(form.getByLabel("Vendor or server"), "Cohere");
+    for (const button of ["Test connection", "Save"]) {
+      await form.getByRole("button", { name: button }).click();
+      await form.getByText("This field is required.").first().waitFor();
+    }
+    expect(sent).toEqual([]);
+    expect(await form.getByLabel("apiKey").getAttribute("aria-invalid")).toBe("true");
+
+    // Save and Cancel are in view, although the form is longer than the window.
+    await visit("/models/new");
+    await form.getByRole("button", { name: "Add target" }).click();
+    const height = await page.evaluate<number>("document.documentElement.scrollHeight");
+    expect(height).toBeGreaterThan(page.viewportSize()?.height ?? 0);
+    for (const name of ["Save", "Cancel"]) {
+      const box = await form.getByRole("button", { name }).boundingBox();
+      expect((box?.y ?? 1e9) + (box?.height ?? 0)).toBeLessThanOrEqual(720);
+    }
+    await form.getByRole("textbox", { name: "Model ID" }).fill("two-spaces");
+    for (const [at, name] of ["text-embedding-3-small", "text-embedding-3-large"].entries()) {
+      await choose(form.getByRole("combobox", { name: "Upstream", exact: true }).nth(at), "fake");
+      await choose(form.getByLabel("Upstream model").nth(at), name);
+    }
+    problems.expectFailure(/^400 POST \S*\/models$/);
+    await form.getByRole("button", { name: "Save" }).click();
+    await form
+      .getByRole("alert")
+      .getByText(/turn on “Shared vector space”/)
+      .waitFor();
+    await form.getByText("Options", { exact: true }).click();
+    await choose(form.getByLabel("Shared vector space"), "Yes");
+    await form.getByRole("button", { name: "Save" }).click();
     await page.waitForURL(/\/models$/);
   },
 );

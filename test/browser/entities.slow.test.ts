@@ -10,19 +10,19 @@ browserTest(
     const fake = startFake({ key: "sk-vendor-key-0123456789" });
     try {
       await open("/upstreams");
-      await page.getByRole("button", { name: "Add upstream" }).click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Name").fill("vendor");
-      await dialog.getByLabel("baseUrl").fill(fake.url);
-      await dialog.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
-      await dialog.getByRole("button", { name: "Test connection" }).click();
-      await dialog.getByText("Connected, credential valid").waitFor();
-      await dialog.getByRole("checkbox", { name: "text-embedding-3-small" }).check();
-      await dialog.getByText("will be created as vendor/text-embedding-3-small").waitFor();
-      await dialog.getByRole("checkbox", { name: "text-embedding-3-small" }).uncheck();
-      await dialog.getByLabel("text-embedding-3-large").check();
-      await dialog.getByRole("button", { name: "Save" }).click();
-      await dialog.waitFor({ state: "hidden" });
+      await page.getByRole("link", { name: "Add upstream" }).click();
+      const form = page.getByRole("main");
+      await form.getByLabel("Name").fill("vendor");
+      await form.getByLabel("baseUrl").fill(fake.url);
+      await form.getByLabel("apiKey").fill("sk-vendor-key-0123456789");
+      await form.getByRole("button", { name: "Test connection" }).click();
+      await form.getByText("Connected, credential valid").waitFor();
+      await form.getByRole("checkbox", { name: "text-embedding-3-small" }).check();
+      await form.getByText("will be created as vendor/text-embedding-3-small").waitFor();
+      await form.getByRole("checkbox", { name: "text-embedding-3-small" }).uncheck();
+      await form.getByLabel("text-embedding-3-large").check();
+      await form.getByRole("button", { name: "Save" }).click();
+      await page.waitForURL(/\/upstreams$/);
       await page.getByText("Set ••••6789").waitFor();
       expect(await page.content()).not.toContain("sk-vendor-key-0123456789");
 

@@ -9,22 +9,21 @@ import { signedInPages } from "./router-pages.ts";
 /** Valid as an id, which has no spaces, and as a name. */
 const markup = `"><img/src=x/onerror=window.xss=1><svg/onload=window.xss=1>{{7*7}}`;
 
-/** Fills every text field of the open dialog and saves. The server accepts the text, or the form shows its error. */
+/** Fills every text field of the form and saves. The server accepts the text, or the form shows its error. */
 async function fillAndSave(page: Page): Promise<void> {
-  const dialog = page.getByRole("dialog");
-  for (const summary of await dialog.locator("summary").all()) await summary.click();
-  const fields = dialog.locator(
+  const form = page.locator("form").last();
+  for (const summary of await form.locator("summary").all()) await summary.click();
+  const fields = form.locator(
     "input:not([inputmode=decimal]):not([type=checkbox]):not([type=radio]):not([type=date]), textarea",
   );
   for (const field of await fields.all()) if (await field.isEnabled()) await field.fill(markup);
-  const save = dialog.getByRole("button", { name: /^(Save|Create|Invite user)$/ });
+  const save = form.getByRole("button", { name: /^(Save|Create|Invite user)$/ });
   await save.click();
-  await until(
-    async () => !(await save.isVisible()) || (await dialog.getByRole("alert").count()) > 0,
-  );
-  await page.keyboard.press("Escape");
+  await until(async () => !(await save.isVisible()) || (await form.getByRole("alert").count()) > 0);
+  if (!(await save.isVisible())) return;
   // The form asks before it discards what was not saved.
-  if (await save.isVisible()) await page.getByRole("button", { name: "Discard" }).click();
+  await form.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Discard" }).click();
 }
 
 browserTest(
@@ -49,7 +48,11 @@ browserTest(
       ["/users", "Invite user"],
     ] as const) {
       await visit(path);
-      await page.getByRole("button", { name: button }).first().click();
+      await page
+        .getByRole("button", { name: button })
+        .or(page.getByRole("link", { name: button }))
+        .first()
+        .click();
       await fillAndSave(page);
     }
     // The entities that the forms refused because of another field are created by the admin API.

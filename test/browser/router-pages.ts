@@ -18,7 +18,10 @@ export function signedInPages(requestId: string, jobId: string): string[] {
     "/model/$": "/model/text-embedding-3-small",
     "/jobs/$id": `/jobs/${jobId}`,
     "/requests/$id": `/requests/${requestId}`,
+    "/edit-model/$": "/edit-model/text-embedding-3-small",
+    "/upstreams/$id/edit": "/upstreams/fake/edit",
     "/projects/$id": "/projects/studio",
+    "/reference/{-$api}/{-$operation}": "/reference/models/generations",
   };
   return paths
     .filter((path) => !publicPages.includes(path))

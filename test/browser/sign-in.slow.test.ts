@@ -22,7 +22,7 @@ browserTest(
     expect(await page.getByRole("link", { name: "Events and webhooks" }).count()).toBe(0);
     await visit("/upstreams");
     await page.getByRole("heading", { name: "You don't have access to this page" }).waitFor();
-    expect(await page.getByRole("button", { name: "Add upstream" }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Add upstream" }).count()).toBe(0);
   },
   { as: "visitor" },
 );

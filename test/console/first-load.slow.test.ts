@@ -44,7 +44,7 @@ test("the console loads one language and the overview with its charts with at mo
   expect(atOnce).not.toContain(inChinese);
   const always = files
     .map(({ name }) => name)
-    .filter((name) => /^(?:styles|theme)-|^(?:index\.html|icon\.svg)$/.test(name));
+    .filter((name) => /^(?:styles|first-paint)-|^(?:index\.html|icon\.svg)$/.test(name));
   for (const language of [inEnglish, inChinese]) {
     const overview = withImports(fileWith("as OverviewPage"));
     const charts = withImports(fileWith("as UsageCharts"));
@@ -52,4 +52,11 @@ test("the console loads one language and the overview with its charts with at mo
     const bytes = gzippedBytes([...always, ...shown]);
     expect(bytes).toBeLessThan(maxBytes);
   }
+});
+
+test("the API reference takes at most 20 KB more than the other pages", () => {
+  const [main = ""] = files.map(({ name }) => name).filter((name) => name.startsWith("main-"));
+  const other = withImports(fileWith("as ModelPage"), withImports(main));
+  const own = [...withImports(fileWith("as ReferencePage"))].filter((name) => !other.has(name));
+  expect(gzippedBytes(own)).toBeLessThan(20 * 1024);
 });

@@ -22,6 +22,12 @@ test("every message is valid and names the values of the English message", () =>
   }
 });
 
+// The console is bundled without the parser of these patterns (server/console/bundle.ts).
+test("no message has a number or date pattern", () => {
+  const messages = { ...en, ...zh, ...zhServer.messages };
+  expect(Object.entries(messages).filter(([, text]) => text.includes("::"))).toEqual([]);
+});
+
 test("a number of 1 has the singular, and a large number is grouped", () => {
   const hours = [1, 2].map((count) => translator(en, "en")("keys.overlap.hours", { count }));
   expect(hours).toEqual(["1 hour", "2 hours"]);

@@ -1,12 +1,8 @@
 /** The texts of the gateway that the console translates: every id that the gateway can send has a translation. */
 import { afterEach, expect, test } from "bun:test";
 import { en } from "../../console/src/i18n/en.ts";
-import {
-  fieldErrorText,
-  fieldHelp,
-  serverText,
-  setServerTexts,
-} from "../../console/src/i18n/server-text.ts";
+import { fieldErrorText } from "../../console/src/i18n/field-error-text.ts";
+import { fieldHelp, serverText, setServerTexts } from "../../console/src/i18n/server-text.ts";
 import { zhServer } from "../../console/src/i18n/zh-server/index.ts";
 import { errorTable } from "../../contract/errors.ts";
 import { message, messageTexts, validationIds } from "../../contract/messages/message.ts";

@@ -385,9 +385,6 @@ describe("dependencies", () => {
     const entries = Object.entries(lock.packages as Lock["packages"]);
     const withScript = entries.filter(([, { hasInstallScript }]) => hasInstallScript);
     expect(withScript.map(([path]) => path)).toEqual(["node_modules/bun"]);
-    // Swagger UI depends on it: `overrides` installs a package without a script in its place.
-    const { name } = lock.packages["node_modules/@scarf/scarf"];
-    expect(name).toBe("@standard-schema/spec");
     const named = entries.filter(([path, entry]) => (entry.name ?? path).includes("scarf"));
     expect(named).toEqual([]);
   });

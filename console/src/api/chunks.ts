@@ -100,10 +100,8 @@ export interface LazyComponent<Props> {
   preload(): Promise<void>;
 }
 
-/** `isLarge`: loaded when it is shown only. */
 export function lazyComponent<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
-  { isLarge = false } = {},
 ): LazyComponent<Props> {
   let loaded: ComponentType<Props> | undefined;
   let loading: Promise<void> | undefined;
@@ -119,7 +117,7 @@ export function lazyComponent<Props extends object>(
     );
     return loading;
   };
-  if (!isLarge) loadWhenIdle(preload);
+  loadWhenIdle(preload);
   const Lazy = (props: Props) => {
     if (!loaded) use(preload());
     return loaded && createElement(loaded, props);

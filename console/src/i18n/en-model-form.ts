@@ -25,6 +25,8 @@ export const enModelForm = {
   "models.form.cacheHint": "Embeds the same input only once. On by default.",
   "models.form.batch": "Micro-batching",
   "models.form.batchHint": "Combines small requests that arrive together. On by default.",
+  "models.form.mixedSpaces":
+    "Its vectors cannot be compared with those of the first target. If both are one model under two names, turn on “Shared vector space” under “Options”.",
   "models.form.sameSpace": "Shared vector space",
   "models.form.sameSpaceHint": "Vectors from targets with different model names are comparable.",
   "models.form.contextual": "Contextual embeddings",

@@ -6,6 +6,7 @@ import { enModelForm } from "./en-model-form.ts";
 import { enMonitor } from "./en-monitor.ts";
 import { enPeople } from "./en-people.ts";
 import { enPlayground } from "./en-playground.ts";
+import { enReference } from "./en-reference.ts";
 import { enUi } from "./en-ui.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
 import { enUsage } from "./en-usage.ts";
@@ -17,6 +18,7 @@ export const en = {
   ...enMonitor,
   ...enPeople,
   ...enPlayground,
+  ...enReference,
   ...enUi,
   ...enUpstreamFields,
   ...enUsage,
@@ -344,7 +346,8 @@ export const en = {
 
   "upstreams.description": "Vendors and servers that serve your models.",
   "upstreams.create": "Add upstream",
-  "upstreams.edit": "Edit upstream",
+  "upstreams.edit.title": "Edit upstream {name}",
+  "upstreams.notEditable": "This upstream does not exist, or is defined outside of the console.",
   "upstreams.none": "No upstreams yet",
   "upstreams.none.hint":
     "Built-in models work without an upstream. Add one to use a vendor's models.",
@@ -416,7 +419,8 @@ export const en = {
   "upstreams.result.skipped": "skipped",
   "upstreams.result.unknown": "not known",
   "models.create": "Create model",
-  "models.edit": "Edit model",
+  "models.edit.title": "Edit model {name}",
+  "models.readOnly": "This model is defined outside of the console, so it cannot be edited here.",
   "models.delete.title": "Delete model {name}?",
   "models.delete.description": "Requests for this model are rejected immediately.",
   "models.form.idHint": "Clients send this ID as the model.",
@@ -516,10 +520,4 @@ export const en = {
   "events.data": "Data",
   "events.deliveries": "Deliveries",
   "events.redeliver": "Redeliver",
-
-  "reference.description":
-    "All endpoints of this gateway: the OpenAI-compatible API and the admin API.",
-  "reference.key": "API key",
-  "reference.models": "Model API",
-  "reference.admin": "Admin API",
 } as const satisfies Record<string, string>;

@@ -3,7 +3,6 @@ import { IntlMessageFormat } from "intl-messageformat";
 import type { ErrorKind } from "../../../contract/errors.ts";
 import type { MessageId } from "../../../contract/messages/message.ts";
 import type { Translatable } from "../../../contract/messages/message-format.ts";
-import { schemaMessageOf } from "../../../contract/messages/schema-messages.ts";
 
 /** The translations of one language. */
 export interface ServerTexts {
@@ -39,10 +38,6 @@ function translated({ id, values }: Translatable): string | undefined {
 /** A newer gateway may send an id that this page does not know. */
 const isKnown = (id: string, { messages }: ServerTexts): id is MessageId =>
   Object.hasOwn(messages, id);
-
-/** The message of a schema that the form has validated itself, or a text that is translated already. */
-export const fieldErrorText = (text: string): string =>
-  serverText(text, schemaMessageOf(text)?.i18n);
 
 /** When an error occurs. `description`: English, of the error table, which only some pages load. */
 export const errorDescription = (kind: ErrorKind, description: string): string =>

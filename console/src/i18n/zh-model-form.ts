@@ -26,6 +26,8 @@ export const zhModelForm = {
   "models.form.cacheHint": "相同的输入只计算一次，默认开启。",
   "models.form.batch": "微批处理",
   "models.form.batchHint": "合并同时到达的小请求，默认开启。",
+  "models.form.mixedSpaces":
+    "它的向量无法与第一个目标的向量比较。如果两者是同一模型的不同名称，请在“选项”中开启“共享向量空间”。",
   "models.form.sameSpace": "共享向量空间",
   "models.form.sameSpaceHint": "上游模型名称不同的目标，其向量可以互相比较。",
   "models.form.contextual": "上下文向量",

@@ -6,6 +6,7 @@ import { zhModelForm } from "./zh-model-form.ts";
 import { zhMonitor } from "./zh-monitor.ts";
 import { zhPeople } from "./zh-people.ts";
 import { zhPlayground } from "./zh-playground.ts";
+import { zhReference } from "./zh-reference.ts";
 import { zhUi } from "./zh-ui.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 import { zhUsage } from "./zh-usage.ts";
@@ -17,6 +18,7 @@ export const zh: Messages = {
   ...zhMonitor,
   ...zhPeople,
   ...zhPlayground,
+  ...zhReference,
   ...zhUi,
   ...zhUpstreamFields,
   ...zhUsage,
@@ -326,7 +328,8 @@ export const zh: Messages = {
 
   "upstreams.description": "提供模型服务的供应商和自建服务器。",
   "upstreams.create": "添加上游",
-  "upstreams.edit": "编辑上游",
+  "upstreams.edit.title": "编辑上游 {name}",
+  "upstreams.notEditable": "此上游不存在，或在控制台之外定义。",
   "upstreams.none": "还没有上游",
   "upstreams.none.hint": "内置模型无需上游即可使用。添加上游后，即可使用供应商的模型。",
   "upstreams.id": "上游",
@@ -396,7 +399,8 @@ export const zh: Messages = {
   "upstreams.result.skipped": "已跳过",
   "upstreams.result.unknown": "未知",
   "models.create": "创建模型",
-  "models.edit": "编辑模型",
+  "models.edit.title": "编辑模型 {name}",
+  "models.readOnly": "此模型在控制台之外定义，无法在此编辑。",
   "models.delete.title": "删除模型 {name}？",
   "models.delete.description": "对此模型的请求将立即被拒绝。",
   "models.form.idHint": "客户端在 model 参数中使用此 ID。",
@@ -492,9 +496,4 @@ export const zh: Messages = {
   "events.data": "数据",
   "events.deliveries": "推送",
   "events.redeliver": "重新推送",
-
-  "reference.description": "此网关的所有接口：OpenAI 兼容 API 和管理 API。",
-  "reference.key": "API 密钥",
-  "reference.models": "模型 API",
-  "reference.admin": "管理 API",
 };

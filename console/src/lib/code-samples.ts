@@ -51,7 +51,7 @@ const hasFiles = ({ body: { input } }: SampleRequest): boolean =>
   Array.isArray(input) && input.some(isFileEntry);
 
 /** In single quotes for a shell: a quote ends the text, is escaped, and starts it again. */
-const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const curl = (request: SampleRequest): string =>
   [
@@ -119,7 +119,7 @@ const pythonConstants: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [false, "False"],
   [null, "None"],
 ]);
-const pythonValue = (value: unknown): string => literal(value, pythonSyntax);
+export const pythonValue = (value: unknown): string => literal(value, pythonSyntax);
 
 /** OpenAI's types know texts and tokens only, so images replace `input` on the way out. */
 const pythonBody = (request: SampleRequest): SampleRequest["body"] => {

@@ -10,7 +10,7 @@ const styles = {
   quiet: "hover:bg-sunken aria-pressed:bg-accent-soft aria-pressed:text-accent",
 } as const;
 
-interface ButtonLook {
+export interface ButtonLook {
   readonly look?: keyof typeof styles;
   readonly size?: "normal" | "small";
 }

@@ -4,11 +4,11 @@
  */
 import * as Radix from "@radix-ui/react-dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { useT } from "../i18n/messages.ts";
 import { classNames } from "../lib/class-names.ts";
-import { Button } from "./button.tsx";
-import { UnsavedChangesContext } from "./unsaved-changes.ts";
+import { DiscardQuestion } from "./discard-question.tsx";
+import { FormFrameContext } from "./form-frame.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -39,15 +39,19 @@ export function Dialog(props: DialogProps) {
     setAsking(false);
     onClose?.();
   };
+  const leave = (): void => (hasChanges ? setAsking(true) : close());
+  const leaving = useRef(leave);
+  leaving.current = leave;
+  const isClosable = onClose !== undefined;
+  const frame = useMemo(
+    () => ({
+      report: setHasChanges,
+      cancel: isClosable ? () => leaving.current() : undefined,
+    }),
+    [isClosable],
+  );
   return (
-    <Radix.Root
-      open={isOpen}
-      onOpenChange={(isNowOpen) => {
-        if (isNowOpen || !onClose) return;
-        if (hasChanges) setAsking(true);
-        else close();
-      }}
-    >
+    <Radix.Root open={isOpen} onOpenChange={(isNowOpen) => !isNowOpen && isClosable && leave()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-30 bg-black/40" />
         <Radix.Content
@@ -82,46 +86,12 @@ export function Dialog(props: DialogProps) {
               </Radix.Close>
             )}
           </div>
-          <UnsavedChangesContext value={setHasChanges}>{children}</UnsavedChangesContext>
+          <FormFrameContext value={frame}>{children}</FormFrameContext>
           <DiscardQuestion
             isOpen={isOpen && isAsking}
             onKeep={() => setAsking(false)}
             onDiscard={close}
           />
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
-  );
-}
-
-interface DiscardQuestionProps {
-  readonly isOpen: boolean;
-  readonly onKeep: () => void;
-  readonly onDiscard: () => void;
-}
-
-/** Escape keeps the changes: two presses of the key must not lose them. */
-function DiscardQuestion({ isOpen, onKeep, onDiscard }: DiscardQuestionProps) {
-  const t = useT();
-  return (
-    <Radix.Root open={isOpen} onOpenChange={(isNowOpen) => !isNowOpen && onKeep()}>
-      <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 bg-black/40" />
-        <Radix.Content
-          role="alertdialog"
-          onInteractOutside={(event) => event.preventDefault()}
-          className="fixed top-1/2 left-1/2 z-40 w-[min(26rem,94vw)] -translate-1/2 rounded-lg border border-line bg-surface p-5 text-ink shadow-xl"
-        >
-          <Radix.Title className="text-base font-semibold">{t("dialog.discard.title")}</Radix.Title>
-          <Radix.Description className="mt-1 mb-4 text-muted">
-            {t("dialog.discard.description")}
-          </Radix.Description>
-          <div className="flex justify-end gap-2">
-            <Button onClick={onKeep}>{t("dialog.discard.keep")}</Button>
-            <Button look="danger" onClick={onDiscard}>
-              {t("dialog.discard.confirm")}
-            </Button>
-          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

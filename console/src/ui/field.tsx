@@ -1,6 +1,6 @@
 /** A labeled form control with its hint and its error. The error is announced to screen readers. */
 import { type ReactNode, useId } from "react";
-import { fieldErrorText } from "../i18n/server-text.ts";
+import { fieldErrorText } from "../i18n/field-error-text.ts";
 
 interface ControlIds {
   readonly id: string;

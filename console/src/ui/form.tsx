@@ -9,36 +9,46 @@ import {
 } from "react-hook-form";
 import { ApiError, errorText } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";
+import { classNames } from "../lib/class-names.ts";
 import { Button } from "./button.tsx";
 import { FormError } from "./form-error.tsx";
+import { useFormFrame } from "./form-frame.ts";
 import { showToast } from "./toast.ts";
-import { useUnsavedChanges } from "./unsaved-changes.ts";
 
 interface FormProps<Values extends FieldValues> {
   readonly form: UseFormReturn<Values>;
   readonly save: (values: Values) => Promise<unknown>;
   /** The text of the button. The default is "Save". */
   readonly action?: string;
-  /** False: the result is shown otherwise. If absent, a form in a dialog says that it was saved. */
+  /** False: the result is shown otherwise. If absent, a form in a dialog or on a page of its own says that it was saved. */
   readonly toast?: false;
+  /** An error of the server in words of the form, where its text names members of the API. */
+  readonly explain?: (error: ApiError) => string | undefined;
+  /** The names of required fields without a value that the schema does not know. */
+  readonly missing?: (values: Values) => readonly string[];
   readonly children: ReactNode;
 }
 
 export function Form<Values extends FieldValues>(props: FormProps<Values>) {
-  const { form, save, action, toast, children } = props;
+  const { form, save, action, toast, explain, missing, children } = props;
   const t = useT();
   const { errors, isSubmitting, isDirty } = form.formState;
-  const isInDialog = useUnsavedChanges(isDirty);
+  const frame = useFormFrame(isDirty);
   const submit = (element: HTMLFormElement) =>
     form.handleSubmit(
       async (values) => {
+        const empty = missing?.(values) ?? [];
+        for (const name of empty)
+          form.setError(name as Path<Values>, { message: t("field.missing") });
+        if (empty.length > 0) return;
         try {
           await save(values);
-          if (isInDialog && toast !== false) showToast(t("toast.saved"));
+          if (frame && toast !== false) showToast(t("toast.saved"));
         } catch (error) {
           const name = error instanceof ApiError ? fieldOf(element, error.param ?? "") : undefined;
           if (name !== undefined) openGroup(element, name);
-          form.setError((name as Path<Values>) ?? "root", { message: errorText(error) });
+          const own = error instanceof ApiError ? explain?.(error) : undefined;
+          form.setError((name as Path<Values>) ?? "root", { message: own ?? errorText(error) });
         }
       },
       (invalid) => {
@@ -68,7 +78,15 @@ export function Form<Values extends FieldValues>(props: FormProps<Values>) {
       >
         {children}
         <FormError message={errors.root?.message} />
-        <div className="flex justify-end">
+        <div
+          className={classNames(
+            "flex justify-end gap-2",
+            // In view also while the fields scroll.
+            frame &&
+              "sticky bottom-0 z-10 -mx-5 rounded-b-lg border-t border-line bg-surface px-5 py-3 [form:last-child>&]:-mb-5",
+          )}
+        >
+          {frame?.cancel && <Button onClick={frame.cancel}>{t("action.cancel")}</Button>}
           <Button look="primary" type="submit" disabled={isSubmitting}>
             {action ?? t("action.save")}
           </Button>

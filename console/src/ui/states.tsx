@@ -1,24 +1,9 @@
-/** Loading, empty and error states, the same on every page. */
+/** Empty and error states, the same on every page, and the state of a query. */
 import { type ReactNode, useDeferredValue } from "react";
 import { errorText, isNotFound } from "../api/client.ts";
 import { useT } from "../i18n/messages.ts";
 import { Button } from "./button.tsx";
-
-export const Loading = ({ rows = 3 }: { rows?: number }) => {
-  const t = useT();
-  return (
-    <div
-      role="status"
-      aria-busy="true"
-      aria-label={t("state.loading")}
-      className="flex flex-col gap-2 p-4"
-    >
-      {Array.from({ length: rows }, (_, row) => (
-        <div key={row} className="h-5 animate-pulse rounded bg-sunken" />
-      ))}
-    </div>
-  );
-};
+import { TableSkeleton } from "./skeleton.tsx";
 
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (
   <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
@@ -39,23 +24,28 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
-interface QueryState<Data> {
+export interface QueryState<Data> {
   readonly data: Data | undefined;
   readonly error: unknown;
   readonly refetch: () => unknown;
 }
 
+interface QueryViewProps<Data> {
+  readonly query: QueryState<Data>;
+  /** The placeholder in the shape of the page. The default is that of a table. */
+  readonly loading?: ReactNode;
+  readonly children: (data: Data) => ReactNode;
+}
+
 /** Renders what a query has: data if any (also while it is refreshed), else the error, else the loading state. */
 export function QueryView<Data>({
   query,
+  loading = <TableSkeleton />,
   children,
-}: {
-  query: QueryState<Data>;
-  children: (data: Data) => ReactNode;
-}) {
+}: QueryViewProps<Data>) {
   // A deferred value is rendered in small tasks, so that the page responds while a long list is drawn.
   const data = useDeferredValue(query.data);
   if (data !== undefined) return children(data);
   if (query.error) return <Failure error={query.error} retry={() => query.refetch()} />;
-  return <Loading />;
+  return loading;
 }

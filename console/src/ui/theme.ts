@@ -1,5 +1,5 @@
 /**
- * The theme: light, dark, or that of the system. `console/src/theme.ts` sets it before the first paint, and follows the
+ * The theme: light, dark, or that of the system. `first-paint.ts` sets it before the first paint, and follows the
  * system.
  */
 import { useEffect, useState } from "react";

@@ -1,6 +1,6 @@
 /** Alert rules with their state, and the receivers of their notifications. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useDeferredValue, useState } from "react";
 import type { AlertEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
@@ -23,6 +23,8 @@ const alertsQuery = listQuery<AlertEntity>("/alerts");
 export function AlertsPage() {
   const t = useT();
   const query = useQuery(alertsQuery);
+  // What is below the list is shown with it, and does not move.
+  const isLoaded = useDeferredValue(!query.isPending);
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<AlertEntity | "new">();
   const reload = () => queryClient.invalidateQueries({ queryKey: alertsQuery.queryKey });
@@ -59,7 +61,7 @@ export function AlertsPage() {
           }
         </QueryView>
       </Card>
-      <AlertReceivers />
+      {isLoaded && <AlertReceivers />}
       <Dialog
         title={edited === "new" ? t("alerts.create") : t("alerts.edit")}
         isOpen={edited !== undefined}

@@ -9,7 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ImageFiles } from "../../ui/image-files.tsx";
 import { Progress } from "../../ui/progress.tsx";
-import { Empty, QueryView } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { scrollToResults, Workbench } from "../../ui/workbench.tsx";
 import { ModelChoice } from "../models/model-choice.tsx";
 import { modelsQuery } from "../models/models-query.ts";
@@ -62,18 +62,15 @@ export function EmbeddingsPage() {
   return (
     <Workbench
       title={t("nav.embeddings")}
+      query={query}
       request={
         <>
-          <QueryView query={query}>
-            {() => (
-              <ModelChoice
-                models={models}
-                selected={selected.map(({ id }) => id)}
-                onChange={setChosen}
-                unavailable={unavailable}
-              />
-            )}
-          </QueryView>
+          <ModelChoice
+            models={models}
+            selected={selected.map(({ id }) => id)}
+            onChange={setChosen}
+            unavailable={unavailable}
+          />
           <TextInput
             source={source}
             typed={typed}

@@ -57,7 +57,8 @@ export function Neighbors({ entries, matrices, selected, onSelect }: NeighborsPr
             </h3>
             <ol
               className={classNames(
-                "-mx-1 flex max-h-96 min-h-0 flex-1 flex-col overflow-y-auto px-1",
+                // As high as the map beside it, or else as the window.
+                "-mx-1 flex max-h-[max(24rem,calc(100dvh-10rem))] min-h-0 flex-1 flex-col overflow-y-auto px-1",
                 lists.length === 1 && "@2xl:max-h-none",
               )}
             >

@@ -5,7 +5,7 @@ import { useRef, useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Empty, QueryView } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { scrollToResults, Workbench } from "../../ui/workbench.tsx";
 import { modelsQuery } from "../models/models-query.ts";
@@ -92,17 +92,14 @@ export function ImagesPage() {
   return (
     <Workbench
       title={t("nav.images")}
+      query={query}
       request={
-        <QueryView query={query}>
-          {() => (
-            <ImageFields
-              models={models}
-              form={form}
-              onReferences={() => setView("mask")}
-              onSubmit={generate}
-            />
-          )}
-        </QueryView>
+        <ImageFields
+          models={models}
+          form={form}
+          onReferences={() => setView("mask")}
+          onSubmit={generate}
+        />
       }
       actions={
         <>

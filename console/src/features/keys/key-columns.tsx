@@ -103,7 +103,9 @@ export const keyColumns = (
       const use = useOf(id);
       const unused = isRecent(created_at) ? "keys.neverUsed" : "keys.notUsed";
       return (
-        use && <span>{t(use.used_within_days ? `keys.used.${use.used_within_days}` : unused)}</span>
+        <span aria-busy={!use}>
+          {use ? t(use.used_within_days ? `keys.used.${use.used_within_days}` : unused) : "…"}
+        </span>
       );
     },
   },
@@ -114,14 +116,12 @@ export const keyColumns = (
     cell: ({ id }) => {
       const use = useOf(id);
       return (
-        use && (
-          <div className="flex flex-col">
-            {dollars(use.charged)}
-            <span className="text-xs text-muted">
-              {t("keys.requests", { count: use.requests })}
-            </span>
-          </div>
-        )
+        <div className="flex flex-col" aria-busy={!use}>
+          {use ? dollars(use.charged) : "…"}
+          <span className="text-xs text-muted">
+            {use ? t("keys.requests", { count: use.requests }) : "…"}
+          </span>
+        </div>
       );
     },
   },

@@ -32,6 +32,9 @@ export function ModelForm({ model, onSaved }: ModelFormProps) {
   return (
     <Form
       form={form}
+      explain={({ message }) =>
+        message.includes("sameSpace") ? t("models.form.mixedSpaces") : undefined
+      }
       save={async ({ id, ...value }) => {
         const body = membersOfKind(value);
         await onSaved(

@@ -1,6 +1,6 @@
-/** The models that the user may see, with the health of their targets. */
+/** The models that the user may see, with the health of their targets, and one of them with its definition. */
 import { queryOptions } from "@tanstack/react-query";
-import type { Page, ShownModel } from "../../../../contract/admin.ts";
+import type { ModelDetail, Page, ShownModel } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
 
 export const modelsQuery = queryOptions({
@@ -8,3 +8,9 @@ export const modelsQuery = queryOptions({
   queryFn: ({ signal }) => call<Page<ShownModel>>("/models", { signal }),
   refetchInterval: 10_000,
 });
+
+export const modelDetailQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["/models", id],
+    queryFn: () => call<ModelDetail>(`/models/${encodeURIComponent(id)}`),
+  });

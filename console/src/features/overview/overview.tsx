@@ -9,7 +9,8 @@ import { type Range, startOf } from "../../lib/range.ts";
 import { Card } from "../../ui/card.tsx";
 import { Page } from "../../ui/page.tsx";
 import { RangeButtons } from "../../ui/range-buttons.tsx";
-import { Empty, Loading, QueryView } from "../../ui/states.tsx";
+import { ChartsSkeleton, TilesSkeleton } from "../../ui/skeleton.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
 import { Attention } from "./attention.tsx";
 import { FirstRunGuide } from "./first-run-guide.tsx";
 import { StatisticsCard } from "./statistics.tsx";
@@ -39,7 +40,15 @@ export function OverviewPage() {
       description={t("overview.description")}
       actions={<RangeButtons value={range} onChange={setRange} />}
     >
-      <QueryView query={query}>
+      <QueryView
+        query={query}
+        loading={
+          <>
+            <TilesSkeleton count={8} className="grid-cols-2 sm:grid-cols-4" hasSparkline />
+            <ChartsSkeleton count={4} />
+          </>
+        }
+      >
         {(overview) => (
           <>
             <FirstRunGuide guide={overview.guide} />
@@ -50,7 +59,7 @@ export function OverviewPage() {
                 <Empty title={t("overview.none")} />
               </Card>
             ) : (
-              <Suspense fallback={<Loading />}>
+              <Suspense fallback={<ChartsSkeleton count={4} />}>
                 <UsageCharts
                   rows={overview.series}
                   interval={overview.interval}

@@ -17,7 +17,8 @@ import { Card } from "../../ui/card.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { Page } from "../../ui/page.tsx";
 import { RangeButtons } from "../../ui/range-buttons.tsx";
-import { Empty, Loading, QueryView } from "../../ui/states.tsx";
+import { ChartsSkeleton } from "../../ui/skeleton.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { UsedBar } from "../budgets/used-bar.tsx";
 import { usageRange } from "../usage/usage-range.ts";
@@ -81,7 +82,7 @@ function ProjectParts({ project, range }: { project: ProjectEntity; range: Range
       <QueryView query={usage.all}>
         {({ data }) =>
           data.length > 0 && (
-            <Suspense fallback={<Loading />}>
+            <Suspense fallback={<ChartsSkeleton count={4} />}>
               <UsageCharts rows={data} interval={time.interval} from={time.from} to={time.to} />
             </Suspense>
           )

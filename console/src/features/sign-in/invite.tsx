@@ -10,7 +10,7 @@ import { useT } from "../../i18n/messages.ts";
 import { Form } from "../../ui/form.tsx";
 import { NewPasswordField } from "../../ui/new-password-field.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
-import { Loading } from "../../ui/states.tsx";
+import { LinesSkeleton } from "../../ui/skeleton.tsx";
 import { SignInFrame } from "./frame.tsx";
 import { isCodeMissing } from "./sign-in.tsx";
 
@@ -34,7 +34,7 @@ export function InvitePage() {
       </SignInFrame>
     );
   }
-  if (!data) return <Loading />;
+  if (!data) return <LinesSkeleton />;
   return (
     <SignInFrame title={t("invite.title", { name: data.name })}>
       <p className="mb-4 text-muted">{t("invite.description")}</p>

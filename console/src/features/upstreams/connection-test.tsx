@@ -26,6 +26,8 @@ interface ConnectionTestPanelProps {
   readonly path: string;
   /** The body of the request. The default is an empty one. */
   readonly body?: () => object;
+  /** Whether a request can be sent. If not, the form has said what is missing. */
+  readonly isReady?: () => boolean;
   /** The model for a test that may cost. Undefined if the user names one. */
   readonly paidModel?: PaidModel | undefined;
   /** The user has asked for the first test already, in a menu. */
@@ -34,7 +36,7 @@ interface ConnectionTestPanelProps {
 }
 
 export function ConnectionTestPanel(props: ConnectionTestPanelProps) {
-  const { path, body, paidModel, runsAtOnce = false, onResult } = props;
+  const { path, body, isReady, paidModel, runsAtOnce = false, onResult } = props;
   const t = useT();
   const test = useMutation({
     mutationFn: (more: object) =>
@@ -50,7 +52,11 @@ export function ConnectionTestPanel(props: ConnectionTestPanelProps) {
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Button size="small" onClick={() => mutate({})} disabled={isPending}>
+        <Button
+          size="small"
+          onClick={() => (isReady?.() ?? true) && mutate({})}
+          disabled={isPending}
+        >
           {isPending ? t("upstreams.test.running") : t("upstreams.test")}
         </Button>
         {data?.credential === "unverified" && data.reachable && (

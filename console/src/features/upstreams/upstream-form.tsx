@@ -61,6 +61,12 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     limits: values.limits,
     ...membersOf(fields, values, stored?.value),
   });
+  const missingIn = (values: z.input<typeof schema>): readonly string[] => {
+    const given = membersOf(fields, values, stored?.value);
+    return fields
+      .filter(({ name, required }) => required && valueAt(given, name) === undefined)
+      .map(({ name }) => name);
+  };
   const chooseKind = (name: string): void => {
     // The values, among them the credential, and the models belong to the vendor that was chosen before.
     // The proposed id follows the kind until it is edited.
@@ -96,7 +102,7 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
     ["baseUrl", "apiKey"].includes(name) ||
     (kind?.needs_one_of ?? []).some((names) => names.includes(name.split(".")[0] ?? ""));
   return (
-    <Form form={form} save={save}>
+    <Form form={form} save={save} missing={missingIn}>
       <ComboboxField
         name="kind"
         label={t("upstreams.kind")}
@@ -133,6 +139,11 @@ export function UpstreamForm({ kinds, upstream, onSaved }: UpstreamFormProps) {
         key={kindName}
         path="/upstreams/test"
         body={() => ({ upstream: bodyOf(form.getValues()) })}
+        isReady={() => {
+          const missing = missingIn(form.getValues());
+          for (const name of missing) form.setError(name, { message: t("field.missing") });
+          return missing.length === 0;
+        }}
         paidModel={firstOf(Object.keys(ticked))}
         onResult={(result) => setTest({ kind: kindName, result })}
       />

@@ -1,12 +1,13 @@
 /** The upstreams: where models are served. Upstreams of the configuration file and the environment are locked. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ModelTarget, UpstreamEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
 import { serverText } from "../../i18n/server-text.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
+import { ButtonLink } from "../../ui/button-link.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { KindMark } from "../../ui/kind-mark.tsx";
@@ -14,12 +15,11 @@ import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { RowMenu } from "../../ui/row-menu.tsx";
-import { Empty, Loading, QueryView } from "../../ui/states.tsx";
+import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { isUnused, targetTones } from "../models/target-state.tsx";
 import { ConnectionTestPanel } from "./connection-test.tsx";
-import { UpstreamForm } from "./upstream-form.tsx";
 import { servedModel, upstreamTargets } from "./upstream-targets.ts";
 import { kindsQuery, upstreamsQuery } from "./upstreams-query.ts";
 
@@ -29,7 +29,7 @@ export function UpstreamsPage() {
   const { data: kinds } = useQuery(kindsQuery);
   const { data: models } = useQuery(modelsQuery);
   const queryClient = useQueryClient();
-  const [edited, setEdited] = useState<UpstreamEntity | "new">();
+  const navigate = useNavigate();
   const reload = async (): Promise<void> => {
     await queryClient.invalidateQueries({ queryKey: upstreamsQuery.queryKey });
     await queryClient.invalidateQueries({ queryKey: modelsQuery.queryKey });
@@ -42,7 +42,10 @@ export function UpstreamsPage() {
       name={upstream.id}
       actions={[
         { label: t("upstreams.test"), onSelect: () => setTested(upstream) },
-        !upstream.read_only && { label: t("action.edit"), onSelect: () => setEdited(upstream) },
+        !upstream.read_only && {
+          label: t("action.edit"),
+          onSelect: () => navigate({ to: "/upstreams/$id/edit", params: { id: upstream.id } }),
+        },
         !upstream.read_only && {
           label: t("action.delete"),
           isDangerous: true,
@@ -63,9 +66,9 @@ export function UpstreamsPage() {
       title={t("nav.upstreams")}
       description={t("upstreams.description")}
       actions={
-        <Button look="primary" onClick={() => setEdited("new")}>
+        <ButtonLink to="/upstreams/new" size="normal">
           {t("upstreams.create")}
-        </Button>
+        </ButtonLink>
       }
     >
       <Card>
@@ -113,23 +116,6 @@ export function UpstreamsPage() {
             path={`/upstreams/${encodeURIComponent(tested.id)}/test`}
             paidModel={servedModel(tested.id, models?.data ?? [])}
             runsAtOnce
-          />
-        )}
-      </Dialog>
-      <Dialog
-        title={edited === "new" ? t("upstreams.create") : t("upstreams.edit")}
-        isOpen={edited !== undefined}
-        onClose={() => setEdited(undefined)}
-      >
-        {!kinds && <Loading />}
-        {edited !== undefined && kinds && (
-          <UpstreamForm
-            kinds={kinds.data}
-            upstream={edited === "new" ? undefined : edited}
-            onSaved={async () => {
-              setEdited(undefined);
-              await reload();
-            }}
           />
         )}
       </Dialog>

@@ -8,6 +8,7 @@ import { useLanguage } from "../../i18n/messages.ts";
 import { dateTime } from "../../lib/time.ts";
 import { Card } from "../../ui/card.tsx";
 import { Page } from "../../ui/page.tsx";
+import { ChartsSkeleton, TilesSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { requestsOf } from "./drill-down.ts";
 import { GroupCharts } from "./group-charts.tsx";
@@ -67,7 +68,10 @@ export function UsagePage() {
         />
         <UsageFilters search={search} range={range} group={group} onChange={change} />
       </div>
-      <QueryView query={usage.totals}>
+      <QueryView
+        query={usage.totals}
+        loading={<TilesSkeleton count={7} className="grid-cols-2 sm:grid-cols-4 lg:grid-cols-7" />}
+      >
         {({ data }) => (
           <UsageTotals
             totals={data[0]}
@@ -76,7 +80,7 @@ export function UsagePage() {
           />
         )}
       </QueryView>
-      <QueryView query={usage.series}>
+      <QueryView query={usage.series} loading={<ChartsSkeleton count={6} />}>
         {({ data }) =>
           data.length === 0 ? (
             <Card>

@@ -1,0 +1,27 @@
+/** Chinese messages of the API reference. The texts of the operations are in English. */
+export const zhReference = {
+  "reference.description": "此网关的所有接口：OpenAI 兼容 API 和管理 API。",
+  "reference.key": "API 密钥",
+  "reference.models": "模型 API",
+  "reference.admin": "管理 API",
+  "reference.intro.models":
+    "应用程序使用的 API。OpenAI 的软件包配合此基础 URL 和本网关的 API 密钥即可使用。",
+  "reference.intro.admin": "此控制台使用的 API，也可供脚本使用。脚本发送管理令牌或个人访问令牌。",
+  "reference.document": "OpenAPI 文档",
+  "reference.filter": "筛选接口",
+  "reference.role": "最低角色：{role}",
+  "reference.required": "必填",
+  "reference.members": "{name} 的成员",
+  "reference.parameters": "参数",
+  "reference.in.path": "位于路径中",
+  "reference.in.query": "位于查询中",
+  "reference.in.header": "请求头",
+  "reference.body.json": "请求体（JSON）",
+  "reference.body.form": "请求体（表单）",
+  "reference.response": "响应 {status}",
+  "reference.error": "错误响应",
+  "reference.samples": "代码示例",
+  "reference.try": "试用",
+  "reference.send": "发送请求",
+  "reference.result": "响应",
+};
