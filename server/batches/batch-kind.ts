@@ -105,6 +105,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
       const { id, customId } = line as BatchLine;
       return formatLine(id, customId, result);
     },
+    chargeRest: options.vendorLines.chargeRest,
     cleanUp: options.vendorLines.cleanUp,
     inFlightMs,
     notRun: ({ ending }, wasSent) => (wasSent ? notDone() : notRun(ending)),

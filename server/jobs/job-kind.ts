@@ -49,8 +49,19 @@ export interface JobLine {
   readonly failure?: GatewayError;
   /** The part of the range's reservation that belongs to the line. If absent, nothing is reserved for it. */
   readonly reserved?: LineReservation;
+  /** The vendor may bill the line, although it has no result. If absent, it does not. */
+  readonly charged?: ChargedLine;
   /** The line may cost more than is reserved for it: a vendor's batch did not run it, and it is sent at the full price. */
   readonly isPartlyReserved?: boolean;
+}
+
+/** A line whose estimate is charged, in the place of what was reserved for it. */
+export interface ChargedLine {
+  /** US dollars. Undefined if unknown. */
+  readonly dollars: number | undefined;
+  /** The part of the usual price that this is. */
+  readonly priceFactor: number;
+  readonly reserved: LineReservation | undefined;
 }
 
 /** Consecutive lines, and the one request with all of their inputs. If absent, the line is sent by itself. */
@@ -148,6 +159,11 @@ export interface JobKind {
   readonly inFlightMs: number;
   /** The error of a line without a result because the job ended before. `wasSent`: it was not done in `inFlightMs`. */
   notRun(job: StoredJob, wasSent: boolean): GatewayError;
+  /**
+   * The job cannot continue. What a vendor may bill for the lines of the range that have not ended is charged. Throws: it
+   * is tried again. If absent, nothing is.
+   */
+  chargeRest?(range: ClaimedRange): Promise<void>;
   /**
    * A range with a batch of a vendor has ended, or its job has: what is left at the vendor is deleted. False: it is
    * tried again. If absent, nothing is left.

@@ -279,7 +279,8 @@ function requestIdOf({ range, line, at }: RunningLine, attempt: number): string 
   if (line.vendor) return `${job.id}-${first}`;
   const { length: lines } = line.inputsOfLines ?? [1];
   const number = lines === 1 ? first : `${first}-${first + lines - 1}`;
-  const again = attempts === 0 && attempt === 0 ? "" : `-${attempts + 1}.${attempt + 1}`;
+  const isFirst = attempts === 0 && attempt === 0 && !line.charged;
+  const again = isFirst ? "" : `-${attempts + 1}.${attempt + 1}`;
   return `${job.id}-${number}${again}`;
 }
 

@@ -12,7 +12,7 @@ import type { ClaimedRange, StoredJob } from "../storage/sql/stored-job.ts";
 
 /** How long a canceled batch of a vendor may take to end, and results of the vendor may be late. */
 export const cancelMs = 15 * 60_000;
-/** A process that dies while it reads the results has tried too. */
+/** A process that dies while it reads the results has tried too. Results that are given up have as many readings. */
 export const maxReadings = 3;
 
 export type Step =
@@ -32,8 +32,10 @@ export type Step =
   | "abandon"
   /** Its results become those of the lines. */
   | "deliver"
-  /** No process could read its results: the job fails. */
-  | "unreadable";
+  /** It cannot be reached any more. It is recorded that its results are not awaited. */
+  | "giveUp"
+  /** Its lines end without its results. Each that the vendor may bill is charged its estimate. */
+  | "charge";
 
 interface Surroundings {
   /** The upstream that the lines are for exists, and has batches. */
@@ -75,21 +77,21 @@ function nextUnsent({ phase, job }: RangeRow, { hasVendor, payer }: Surroundings
 }
 
 /**
- * The vendor may have the batch. It is delivered, also if the model has another upstream now, or if the API key was
- * revoked: what the vendor bills is charged.
+ * The vendor may have the batch, and what it bills is charged: by its results, also if the model has another upstream
+ * now, or if the API key was revoked. If they cannot be had, by the estimates.
  */
 function nextSent(
   { phase, readings, job }: RangeRow,
   { hasVendor, payer, now }: Surroundings,
 ): Step {
-  if (!hasVendor) return "fail";
+  if (phase === "delivering" && readings >= maxReadings) return "charge";
+  if (!hasVendor) return "giveUp";
   if (payer === "gone") return "abandon";
   if (phase === "creating") {
     const mustEnd = job.ending !== null || payer === "revoked";
     return payer === "moved" || (mustEnd && isLate(job, now)) ? "abandon" : "find";
   }
-  if (phase !== "delivering") return "poll";
-  return readings < maxReadings ? "deliver" : "unreadable";
+  return phase === "delivering" ? "deliver" : "poll";
 }
 
 /** The job ended long ago: it does not wait for the vendor any more. */

@@ -18,6 +18,7 @@ import type {
   ClaimedRange,
   LastError,
   LineErrors,
+  LineReservation,
   RangeClaim,
   RangeReservation,
   RangeState,
@@ -156,7 +157,8 @@ export class RangeRun implements HeldRange {
   /** If the storage or the database is not available, it may be later, and results of a vendor are paid for. */
   #endOf(thrown: unknown): RangeEnd {
     const error = toGatewayError(thrown, undefined);
-    const isUnavailable = error.kind === "storage_unavailable";
+    const isUnavailable =
+      error.kind === "storage_unavailable" || error.kind === "ledger_unavailable";
     return isUnavailable && this.#options.now() < this.#range.job.deadline + deliveryMs
       ? this.#waits(error, error.cause)
       : this.#failed(error);
@@ -180,7 +182,7 @@ export class RangeRun implements HeldRange {
   }
 
   /** The line is charged, or never will be. */
-  #release({ reserved: ofLine }: JobLine): void {
+  #release(ofLine: LineReservation | undefined): void {
     const { reserved } = this.#range;
     if (!ofLine || !reserved) return;
     const left = withoutLine(reserved, ofLine);
@@ -188,7 +190,18 @@ export class RangeRun implements HeldRange {
     this.#options.onCharged(this.#range, left);
   }
 
+  #addCost(dollars: number, priceFactor: number): void {
+    const { cost, listCost } = this.#unsettled;
+    this.#unsettled.cost = (cost ?? 0) + dollars;
+    this.#unsettled.listCost = (listCost ?? 0) + dollars / priceFactor;
+  }
+
   async #runGroup(group: readonly JobLine[]): Promise<RangeEnd | undefined> {
+    for (const { charged } of group) {
+      if (!charged) continue;
+      this.#release(charged.reserved);
+      if (charged.dollars !== undefined) this.#addCost(charged.dollars, charged.priceFactor);
+    }
     const first = this.#range.settled + this.#unsettled.lines.length;
     const [only] = group;
     if (only && only.operation !== "embeddings") return this.#runImage(only, first);
@@ -238,7 +251,7 @@ export class RangeRun implements HeldRange {
     if (result.kind === "stopped") return { results: [], end: stopped };
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
     if (!results) return this.#runAll(lines.map(alone), first);
-    for (const line of lines) this.#release(line);
+    for (const line of lines) this.#release(line.reserved);
     if (merged) await nextTurn();
     const formatted: FormattedLine[] = [];
     for (const [at, line] of lines.entries())
@@ -256,11 +269,7 @@ export class RangeRun implements HeldRange {
       line,
       at,
       earlier: isFirst ? this.#claimed : { sent: 0, upstreamJobs: null },
-      onCost: (dollars) => {
-        const { cost, listCost } = this.#unsettled;
-        this.#unsettled.cost = (cost ?? 0) + dollars;
-        this.#unsettled.listCost = (listCost ?? 0) + dollars / (line.vendor?.priceFactor ?? 1);
-      },
+      onCost: (dollars) => this.#addCost(dollars, line.vendor?.priceFactor ?? 1),
       onWait: (wait) => this.#showWait(wait),
     });
   }
@@ -276,7 +285,7 @@ export class RangeRun implements HeldRange {
   async #runImage(line: JobLine, at: number): Promise<RangeEnd | undefined> {
     const result = await this.#run(line, at);
     if (result.kind === "stopped") return stopped;
-    this.#release(line);
+    this.#release(line.reserved);
     try {
       const end = await this.#store(line, at, result);
       if (end?.kind !== "failed") return end;

@@ -285,6 +285,8 @@ export class JobRunner {
   }
 
   async #finish(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
+    if (job.ending === "failed" && kind.chargeRest)
+      for (const range of await this.#options.store.listAtVendor(job)) await kind.chargeRest(range);
     await this.#end(job, holder, await kind.finish(job, resultsOf(this.#options.files, job.id)));
   }
 

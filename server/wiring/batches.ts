@@ -4,7 +4,7 @@ import { createBatchHandlers } from "../api/batches.ts";
 import { type CheckedLine, createCheckLine } from "../api/check-line.ts";
 import { expiryOf } from "../api/files.ts";
 import { createMayMerge } from "../api/merged-lines.ts";
-import { callerOfKey, resolveModel } from "../auth/authenticate.ts";
+import { callerOfKey, payerOfJob, resolveModel } from "../auth/authenticate.ts";
 import { createBatchKind, notRun } from "../batches/batch-kind.ts";
 import {
   type BatchData,
@@ -12,6 +12,7 @@ import {
   batchDataOf,
   createBatches,
 } from "../batches/batches.ts";
+import { createChargeWithoutResult } from "../batches/vendor/charge-without-result.ts";
 import {
   batchPrice,
   chooseExecution,
@@ -73,7 +74,7 @@ interface BatchesWiringOptions {
   readonly findWebhook: FindWebhook;
   readonly requestPath: Pick<
     RequestPath,
-    "attribution" | "embeddings" | "upstreams" | "vendorImages"
+    "attribution" | "embeddings" | "ledger" | "upstreams" | "vendorImages"
   >;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
@@ -144,6 +145,11 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       const query = extraFields ? { ...given, extraFields } : given;
       const { budgets = [] } = await attribution.limit(caller, record, pinned);
       const endUserAndTagBudgets = budgets.filter(isEndUserOrTag);
+      const attributed = {
+        endUserAndTagBudgets,
+        ...(record.endUser !== null && { endUser: record.endUser }),
+        ...(record.tags !== null && { tags: record.tags }),
+      };
       // The line is refused alone, with the error of its request, when it runs.
       const checkPrice = (requests: readonly unknown[], estimate: Estimate): void => {
         if (requests.length > 0) refuseUnknownPrice(budgets, estimate);
@@ -152,11 +158,7 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
         const dollars = dollarsOf(tokensOf(query), batchPrice({ target, priceFactor }));
         checkPrice(requests, { dollars: dollars ?? undefined, isCertain: dollars !== null });
-        return {
-          requests,
-          endUserAndTagBudgets,
-          nanos: dollars === null ? null : toNanos(dollars),
-        };
+        return { ...attributed, requests, nanos: dollars === null ? null : toNanos(dollars) };
       }
       const policy = policyOf(caller, model);
       const requests = await requestPath.vendorImages.plan(query, model, target, policy);
@@ -164,10 +166,15 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       checkPrice(requests, estimate);
       const { dollars } = estimate;
       const nanos = dollars === undefined ? null : toNanos(dollars * priceFactor);
-      return { requests, endUserAndTagBudgets, nanos };
+      return { ...attributed, requests, nanos };
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",
     notRun,
+    chargeWithoutResult: createChargeWithoutResult({
+      ledger: requestPath.ledger,
+      payerOf: (job) => payerOfJob(job, snapshot()),
+      replica: runtime.replica,
+    }),
     budget,
     log,
     now,

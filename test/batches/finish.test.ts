@@ -45,6 +45,9 @@ const vendorLines = {
   open: () => {
     throw new Error("The lines run now.");
   },
+  chargeRest: async () => {
+    throw new Error("The lines run now.");
+  },
   cleanUp: async () => {
     throw new Error("The lines run now.");
   },

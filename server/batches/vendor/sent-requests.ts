@@ -28,6 +28,9 @@ export interface SentLine {
   readonly nanos: number | null;
   /** The end user and the tags in whose budgets it is reserved, as in ledger rows. */
   readonly labels: string | null;
+  /** As in ledger rows. If absent, the line has none. */
+  readonly endUser?: string;
+  readonly tags?: string;
 }
 
 /** A line that was not sent, because the budget of its end user or of a tag is too small. */

@@ -4,7 +4,7 @@
  */
 import type { ChargedLines, JobBudget } from "../../jobs/job-budget.ts";
 import { type HeldRange, type JobLine, lastErrorOf, type RangeEnd } from "../../jobs/job-kind.ts";
-import { cancelMs } from "../../jobs/next-step.ts";
+import { cancelMs, maxReadings } from "../../jobs/next-step.ts";
 import { jobFolder } from "../../jobs/segments.ts";
 import { laterOf } from "../../jobs/waits.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -182,12 +182,15 @@ export class VendorBatch {
     const { phase, phaseSince } = this.#held.range;
     const { id = "" } = this.#sent;
     const polled = await attempt(api.poll(endpoint, id));
-    const status = "value" in polled ? polled.value : statusOf(polled.failure);
-    if (status?.kind === "ended")
-      return status.isQueueFull && !this.#isEnding ? this.#createLater() : this.#end(status);
+    if ("failure" in polled && isUnknown(polled.failure))
+      return this.#giveUp(`the vendor does not know it any more: ${polled.failure.message}`);
+    if ("value" in polled && polled.value.kind === "ended") {
+      const { value: end } = polled;
+      return end.isQueueFull && !this.#isEnding ? this.#createLater() : this.#end(end);
+    }
     if (this.#isEnding) {
       if (phase === "canceling" && now() > phaseSince + cancelMs)
-        return this.#end({ kind: "ended", outcome: "cancelled", files: [] });
+        return this.#giveUp("the vendor did not end it in 15 minutes after it was canceled");
       if (phase !== "canceling" && !(await this.#held.record({ phase: "canceling" })))
         return stopped;
       // It is being canceled, or has ended: the next poll shows it.
@@ -197,18 +200,18 @@ export class VendorBatch {
     return waits(laterOf(this.#held.range.phaseSince, now()));
   }
 
-  /** The lines of the range end without its results: it must not cost more. Undefined if it has ended. */
-  async abandon(): Promise<Wait | undefined> {
+  /** The lines of the range end without its results: it must not cost more. */
+  async abandon(): Promise<{ readonly wait: Wait } | "canceled" | "not created"> {
     const { api, endpoint } = this.#at;
     const { sent } = storedBatchOf(this.#held.range);
-    if (!sent) return undefined;
+    if (!sent) return "not created";
     const found = this.#held.range.phase === "creating" ? await this.#lookUp() : sent;
-    if ("wait" in found) return found.wait;
-    if (found.id === undefined) return undefined;
+    if ("wait" in found) return found;
+    if (found.id === undefined) return "not created";
     const canceled = await attempt(api.cancel(endpoint, found.id));
     // It has ended, or is unknown.
-    if (!("failure" in canceled) || canceled.failure.outcome === "refused") return undefined;
-    return this.#waitAfter(canceled.failure);
+    if (!("failure" in canceled) || canceled.failure.outcome === "refused") return "canceled";
+    return { wait: this.#waitAfter(canceled.failure) };
   }
 
   /** Rejects if the file is still at the vendor. */
@@ -253,6 +256,10 @@ export class VendorBatch {
   /** From the time of this phase on, its lines are charged. */
   #end(end: Ended): Promise<RangeEnd | undefined> {
     return this.#record({ phase: "delivering", ...stored({ ...this.#sent, end }) });
+  }
+
+  #giveUp(reason: string): Promise<RangeEnd | undefined> {
+    return giveUp(this.#held, reason, this.#options.log);
   }
 
   /** The vendor has too many requests in its queue: the batch is created again, under another name. */
@@ -328,9 +335,32 @@ const reasonOf = (error: Error): LastError =>
     ? lastErrorOf(error)
     : { code: "upstream_error", message: error.message.slice(0, 500) };
 
-/** A key of the upstream that is refused may be replaced: only an unknown batch has ended. */
-const statusOf = ({ status, message }: VendorError): Ended | undefined =>
-  status === 404 ? { kind: "ended", outcome: "failed", reason: message, files: [] } : undefined;
+/** A key of the upstream that is refused may be replaced: only an unknown batch is gone. */
+const isUnknown = ({ status }: VendorError): boolean => status === 404;
+
+/**
+ * The results of the batch are not awaited any more. From the time at which it ended, or from now on, its lines are
+ * charged their estimates, because the vendor may bill them.
+ */
+export async function giveUp(
+  held: HeldRange,
+  reason: string,
+  log: Pick<Log, "warn">,
+): Promise<RangeEnd | undefined> {
+  const { job, phase } = held.range;
+  const { sent } = storedBatchOf(held.range);
+  if (!sent) throw new GatewayError("internal", "Nothing was sent to the vendor.");
+  log.warn("vendor-batch-given-up", { job: job.id, reason });
+  const { files = [] } = sent.end ?? {};
+  const end: Ended = { kind: "ended", outcome: "failed", reason, files };
+  const isHeld = await held.record({
+    // Lines that were delivered have the time of this phase in their ledger rows.
+    ...(phase !== "delivering" && { phase: "delivering" as const }),
+    readings: maxReadings,
+    ...stored({ ...sent, end }),
+  });
+  return isHeld ? undefined : stopped;
+}
 
 const nameOf = ({ job, number }: ClaimedRange): string => `vexel-${job.id}-${number}`;
 

@@ -15,7 +15,7 @@ export interface PlannedRequest extends Pick<SentRequest, "query"> {
   readonly request: UpstreamRequest;
 }
 
-export interface PlannedLine extends Pick<SentLine, "nanos"> {
+export interface PlannedLine extends Pick<SentLine, "nanos" | "endUser" | "tags"> {
   /** In the order of their inputs. Empty: all inputs are cached. */
   readonly requests: readonly PlannedRequest[];
   /** Of the end user and the tags of the line. */
@@ -76,7 +76,7 @@ export class VendorInput {
           await sent.add({ number, refused: { kind: planned.kind, message: planned.message } });
         continue;
       }
-      const { requests, nanos, endUserAndTagBudgets } = planned;
+      const { requests, nanos, endUserAndTagBudgets, endUser, tags } = planned;
       if (requests.length === 0) continue;
       const labels = endUsersAndTagsText(endUserAndTagBudgets);
       this.#reserve(nanos, labels);
@@ -87,7 +87,8 @@ export class VendorInput {
         written.push({ ids: vendorLines.map(idOf), query });
         yield* vendorLines.map((vendorLine) => Buffer.from(`${JSON.stringify(vendorLine)}\n`));
       }
-      await sent.add({ number, requests: written, nanos, labels });
+      const attribution = { ...(endUser && { endUser }), ...(tags && { tags }) };
+      await sent.add({ number, requests: written, nanos, labels, ...attribution });
     }
   }
 

@@ -19,24 +19,30 @@
  * 5. The range has ended. Its files at the vendor are deleted, if that fails again and again for a day (`cleanUp`).
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always
- * fail.
+ * fail. A vendor bills what it ran, whether its results arrive or not. So where it cannot be known, each line that was
+ * sent is charged the estimate that was sent with it: the results are given up (`giveUp` of `vendor-batch.ts`: the
+ * vendor does not know the batch any more or does not end it, its upstream or the model was deleted, nobody can read
+ * its results), or they have no result for the line.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
-import type { HeldRange, JobKind, RangeEnd } from "../../jobs/job-kind.ts";
+import type { ChargedLine, HeldRange, JobKind, RangeEnd } from "../../jobs/job-kind.ts";
 import { cancelMs, isLate, maxReadings, nextStep, type Step } from "../../jobs/next-step.ts";
 import type { ByteTurns } from "../../lib/byte-turns.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
-import type { ClaimedRange, StoredJob } from "../../storage/sql/stored-job.ts";
+import { toDollars } from "../../lib/nano-dollars.ts";
+import type { ClaimedRange, RangePhase, StoredJob } from "../../storage/sql/stored-job.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
+import type { ChargeWithoutResult } from "./charge-without-result.ts";
 import { type SentLine, SentRequests } from "./sent-requests.ts";
 import { VendorError } from "./vendor-api.ts";
 import {
   type BatchLine,
   type Ended,
   fileNamesOf,
+  giveUp,
   storedBatchOf,
   VendorBatch,
   type VendorBatchOptions,
@@ -53,6 +59,7 @@ interface VendorLinesOptions extends VendorBatchOptions {
   /** Lines without a result of the vendor run now. False: they fail. */
   readonly runsNow: (job: StoredJob) => boolean;
   readonly notRun: (ending: StoredJob["ending"]) => GatewayError;
+  readonly chargeWithoutResult: ChargeWithoutResult;
   readonly log: Pick<Log, "warn">;
   readonly byteTurns: Pick<ByteTurns, "steps">;
 }
@@ -63,6 +70,27 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
   /** `plain`: the lines as they would run now. */
   open: (held: HeldRange, plain: () => AsyncIterable<BatchLine>): Promise<Opened> =>
     new OpenedRange(options, held, plain).open(),
+  /** The job failed, so the results of its other ranges are not awaited. */
+  chargeRest: async (range: ClaimedRange): Promise<void> => {
+    const { files, byteTurns, chargeWithoutResult } = options;
+    const { job, firstLine, settled, lines, phase, phaseSince } = range;
+    if (!isAtVendor(phase)) return;
+    const { requests: name } = fileNamesOf(range);
+    const requests = await SentRequests.open(files, name, byteTurns.steps(job.owner));
+    const { sentTo } = requests;
+    // Lines that were delivered have the time of the phase in their ledger rows.
+    const at = phase === "delivering" ? phaseSince : (job.finalizingAt ?? phaseSince);
+    const error = failedError("its job failed");
+    try {
+      for (let number = firstLine + settled; number < firstLine + lines; number++) {
+        const sent = await requests.find(number);
+        if (sent && !(sent instanceof GatewayError))
+          await chargeWithoutResult({ job, at, sent, sentTo, error });
+      }
+    } finally {
+      await requests.close();
+    }
+  },
   /**
    * The range has ended, or never will because its job failed: then its batch at the vendor is canceled. Its files at
    * the vendor are deleted. False: something is left there, which the log names. Never rejects.
@@ -86,7 +114,9 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
     };
     if (settled < lines && storedBatchOf(range).sent) {
       const reason = await failureOf(async () => {
-        if (await batch?.abandon()) throw new Error("The vendor does not say that it has ended.");
+        const abandoned = await batch?.abandon();
+        if (typeof abandoned === "object")
+          throw new Error("The vendor does not say that it has ended.");
       });
       if (reason) log.warn("vendor-batch-not-canceled", { job: job.id, reason });
     }
@@ -122,15 +152,18 @@ class OpenedRange {
         now: now(),
       });
       if (step === "run") return { lines: this.#plain() };
-      if (step === "fail" || !at) return { lines: this.#failed() };
-      const opened = await this.#take(step, at, payer);
+      if (step === "charge") return { lines: this.#withoutResults(payer) };
+      if (step === "fail") return { lines: this.#failed() };
+      const opened = at
+        ? await this.#take(step, at, payer)
+        : await this.#giveUp("its upstream was deleted, or has no batches any more");
       if (opened) return opened;
     }
   }
 
   /** Undefined if the next step follows. */
   async #take(
-    step: Exclude<Step, "run" | "fail">,
+    step: Exclude<Step, "run" | "charge" | "fail">,
     at: VendorTarget,
     payer: ChargedLines | GatewayError,
   ): Promise<Opened | undefined> {
@@ -141,19 +174,23 @@ class OpenedRange {
         return batch.upload(payer as ChargedLines, this.#plain);
       case "deliver":
         return this.#deliver(batch, at, isRevoked ? (payer as GatewayError) : undefined);
-      case "unreadable":
-        return {
-          kind: "failed",
-          error: failedError(`its results could not be read in ${maxReadings} attempts`),
-        };
+      case "giveUp":
+        return this.#giveUp("its upstream has no batches any more");
       case "abandon": {
-        const wait = await batch.abandon();
-        if (wait && !isLate(this.#job, this.#options.now())) return { kind: "waits", wait };
-        return { lines: stateOf(payer) === "moved" ? this.#failed() : this.#plain() };
+        const abandoned = await batch.abandon();
+        if (abandoned === "not created")
+          return { lines: stateOf(payer) === "moved" ? this.#failed() : this.#plain() };
+        if (abandoned === "canceled") return this.#giveUp(messageOf(payer));
+        if (!isLate(this.#job, this.#options.now())) return { kind: "waits", ...abandoned };
+        return this.#giveUp("the vendor did not say whether it was created");
       }
       default:
         return batch[step]();
     }
+  }
+
+  async #giveUp(reason: string): Promise<RangeEnd | undefined> {
+    return giveUp(this.#held, reason, this.#options.log);
   }
 
   get #job(): StoredJob {
@@ -185,9 +222,7 @@ class OpenedRange {
 
   /** An image that the vendor may have generated is not generated again. */
   get #maySpendTwice(): boolean {
-    const { phase } = this.#held.range;
-    const isSent = phase !== "planned" && phase !== "uploaded" && phase !== "refused";
-    return isSent && this.#job.endpoint !== "/v1/embeddings";
+    return isAtVendor(this.#held.range.phase) && this.#job.endpoint !== "/v1/embeddings";
   }
 
   /** `revoked`: why the API key cannot pay for more. */
@@ -195,7 +230,7 @@ class OpenedRange {
     batch: VendorBatch,
     at: VendorTarget,
     revoked: GatewayError | undefined,
-  ): Promise<Opened> {
+  ): Promise<Opened | undefined> {
     const { files, now, byteTurns } = this.#options;
     const { readings } = this.#held.range;
     const { end } = storedBatchOf(this.#held.range).sent ?? {};
@@ -215,8 +250,54 @@ class OpenedRange {
       if (isUnavailable(error)) await this.#held.record({ readings });
       const isExternal = error instanceof VendorError || error instanceof GatewayError;
       if (isExternal && now() < this.#job.deadline + cancelMs) return batch.tryAgain(error);
-      throw error instanceof VendorError ? failedError(error.message) : error;
+      if (error instanceof VendorError) return this.#giveUp(error.message);
+      throw error;
     }
+  }
+
+  /** The batch was given up. The vendor may bill each line that was sent. */
+  async *#withoutResults(payer: ChargedLines | GatewayError): AsyncGenerator<BatchLine> {
+    const { files, byteTurns } = this.#options;
+    const { requests: name } = fileNamesOf(this.#held.range);
+    const requests = await SentRequests.open(files, name, byteTurns.steps(this.#job.owner));
+    const {
+      sent: {
+        end: { reason = `its results could not be read in ${maxReadings} attempts` } = {},
+      } = {},
+    } = storedBatchOf(this.#held.range);
+    const failure = failedError(reason);
+    const isPayerGone = payer instanceof GatewayError && stateOf(payer) !== "moved";
+    try {
+      for await (const line of this.#plain()) {
+        const found = await requests.find(line.number);
+        if (!found) yield line;
+        else if (found instanceof GatewayError) yield { ...line, failure: found };
+        else {
+          const charged = await this.#charge(found, requests, failure);
+          // It fails with the reason why the API key cannot pay for it.
+          const mayRun = this.#mayRun || (isPayerGone && !this.#maySpendTwice);
+          yield mayRun ? { ...line, charged } : { ...line, charged, failure };
+        }
+      }
+    } finally {
+      await requests.close();
+    }
+  }
+
+  /** The vendor may bill the line, and there is no result. */
+  async #charge(
+    sent: SentLine,
+    { sentTo }: Pick<SentRequests, "sentTo">,
+    error: GatewayError,
+  ): Promise<ChargedLine> {
+    const { phaseSince: at } = this.#held.range;
+    await this.#options.chargeWithoutResult({ job: this.#job, at, sent, sentTo, error });
+    const { nanos, labels } = sent;
+    return {
+      dollars: nanos === null ? undefined : toDollars(nanos),
+      priceFactor: sentTo.priceFactor,
+      reserved: nanos === null ? undefined : { nanos, labels },
+    };
   }
 
   async *#delivered(
@@ -236,7 +317,7 @@ class OpenedRange {
         if (!found) yield line;
         else if (found instanceof GatewayError) yield { ...line, failure: found };
         else {
-          const ended = this.#withResult(line, found, delivery, end);
+          const ended = await this.#withResult(line, found, delivery, end);
           yield failure && !ended.vendor ? { ...ended, failure } : ended;
         }
       }
@@ -245,14 +326,25 @@ class OpenedRange {
     }
   }
 
-  #withResult(line: BatchLine, sent: SentLine, delivery: Delivery, end: Ended): BatchLine {
+  async #withResult(
+    line: BatchLine,
+    sent: SentLine,
+    delivery: Delivery,
+    end: Ended,
+  ): Promise<BatchLine> {
     const { number, nanos, labels } = sent;
     const reserved = nanos === null ? {} : { reserved: { nanos, labels } };
     if (delivery.results.has(number))
       return { ...line, ...reserved, vendor: new ResultLine(delivery, sent) };
+    const failure = this.#missing(end);
+    // Of a batch that ended early, vendors bill the lines with a result.
+    if (end.outcome === "completed") {
+      const charged = await this.#charge(sent, { sentTo: delivery }, failure);
+      return this.#mayRun ? { ...line, charged } : { ...line, charged, failure };
+    }
     if (this.#mayRun)
       return { ...line, ...reserved, ...(nanos !== null && { isPartlyReserved: true }) };
-    return { ...line, ...reserved, failure: this.#missing(end) };
+    return { ...line, ...reserved, failure };
   }
 
   #missing({ outcome, reason }: Ended): GatewayError {
@@ -275,9 +367,16 @@ function stateOf(payer: ChargedLines | GatewayError): "present" | "moved" | "rev
   return payer.kind === "vendor_batch_failed" ? "moved" : "gone";
 }
 
+/** Its lines are at the vendor, or may be. */
+const isAtVendor = (phase: RangePhase): boolean =>
+  phase === "creating" || phase === "created" || phase === "canceling" || phase === "delivering";
+
 const isUnavailable = (error: unknown): boolean =>
   error instanceof VendorError ||
   (error instanceof GatewayError && error.kind === "storage_unavailable");
+
+const messageOf = (payer: ChargedLines | GatewayError): string =>
+  payer instanceof GatewayError ? payer.message : "the model has another upstream";
 
 const failedError = (reason: string): GatewayError =>
   new GatewayError("vendor_batch_failed", `The batch at the vendor failed: ${reason}`);

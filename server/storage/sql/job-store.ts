@@ -252,6 +252,16 @@ export const createJobStore = (db: SqlDatabase) => ({
     return ranges;
   },
 
+  /** The ranges of a job that have not ended and have a batch of a vendor. */
+  async listAtVendor(job: StoredJob): Promise<readonly ClaimedRange[]> {
+    const { rows } = await db.query<RangeRow>(
+      `SELECT * FROM vexel.job_ranges
+       WHERE job_id = $1 AND vendor_batch IS NOT NULL AND settled < lines ORDER BY number`,
+      [job.id],
+    );
+    return rows.map((row) => rangeOf(row, job));
+  },
+
   /**
    * Nothing of the range is left at the vendor: its row is deleted. `at`: something is, and it is listed from then on.
    */

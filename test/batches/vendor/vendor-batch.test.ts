@@ -26,13 +26,26 @@ const sent: SentBatch = { name: "vexel-batch_1-0", fileId: "file-1", shared: {} 
 const stored = (more: Partial<SentBatch> = {}, refusal?: string) =>
   JSON.stringify({ sent: { ...sent, ...more }, refusal });
 
-/** A range whose batch may have been created. `find`: what the vendor's list says. `files`: what is stored. */
+const fileOf = (text: string) => ({ size: text.length, read: () => new Blob([text]).stream() });
+
+/** What was sent: one line, whose estimate is known. */
+const nanos = 5000;
+const requestsFile = [
+  { target: { model: "m" }, priceFactor: 0.5, model: {} },
+  { number: 0, requests: [], nanos, labels: null },
+]
+  .map((each) => `${JSON.stringify(each)}\n`)
+  .join("");
+
+/** A range whose batch may have been created. `find`: what the vendor's list says. `files`: what is stored besides. */
 function startBatch(
   endpoint: string,
   find: () => Promise<string | undefined>,
   files: Partial<FileStore> = {},
 ) {
   let now = start;
+  /** The lines that are charged without a result, with the time of their ledger rows. */
+  const charged: { readonly number: number; readonly at: number; readonly reason: string }[] = [];
   const calls: string[] = [];
   const api: Partial<VendorApi> = {
     find,
@@ -54,7 +67,11 @@ function startBatch(
   } as Partial<StoredJob> as StoredJob;
   const at = { api, target: {}, endpoint: {}, priceFactor: 0.5 } as unknown as VendorTarget;
   const options: VendorBatchOptions = {
-    files: files as FileStore,
+    files: {
+      ...files,
+      find: async (name: string) =>
+        name.endsWith(".requests") ? fileOf(requestsFile) : files.find?.(name),
+    } as FileStore,
     plan: async () => ({ requests: [], endUserAndTagBudgets: [], nanos: null }),
     budget: {
       reserve: async () => undefined,
@@ -92,6 +109,8 @@ function startBatch(
     targetOf: () => at,
     payerOf: () => payerOf(),
     runsNow: () => false,
+    chargeWithoutResult: async ({ sent: { number }, at, error }) =>
+      void charged.push({ number, at, reason: error.message }),
     byteTurns: new ByteTurns(() => 0),
     notRun: () => new GatewayError("job_expired", "The batch has expired."),
   });
@@ -102,6 +121,7 @@ function startBatch(
   return {
     api,
     calls,
+    charged,
     lines,
     recorded,
     held,
@@ -180,8 +200,11 @@ test.each([
   batch.pass(70 * minute);
   expect(await batch.advance()).toBeGreaterThan(0);
   batch.pass(10 * minute);
-  expect(await batch.read()).toMatchObject([{ number: 0 }]);
+  expect(await batch.read()).toMatchObject([{ number: 0, charged: { dollars: nanos / 1e9 } }]);
   expect(batch.calls).toEqual([]);
+  expect(batch.charged).toMatchObject([
+    { number: 0, at: start + 80 * minute, reason: expect.stringContaining("whether") },
+  ]);
 });
 
 test("a batch of a revoked key that may have been created is looked up and canceled, and never created", async () => {
@@ -191,8 +214,9 @@ test("a batch of a revoked key that may have been created is looked up and cance
   const missing = startBatch("/v1/embeddings", async () => undefined);
   missing.setPayer(revoked);
   missing.pass(2 * minute);
-  expect(await missing.read()).toMatchObject([{ number: 0 }]);
+  expect(await missing.read()).toEqual([expect.not.objectContaining({ charged: {} })]);
   expect(missing.calls).toEqual([]);
+  expect(missing.charged).toEqual([]);
   const found = startBatch("/v1/embeddings", async () => "batch_found");
   found.setPayer(revoked);
   await found.advance();
@@ -200,9 +224,8 @@ test("a batch of a revoked key that may have been created is looked up and cance
   expect(found.held.range.phase).toBe("canceling");
 });
 
-test("a canceled batch that the vendor does not end is given up, and its lines end", async () => {
-  const batch = startBatch("/v1/embeddings", async () => undefined, resultsFile("{}\n"));
-  Object.assign(batch.api, { readResult: () => undefined });
+test("a canceled batch that the vendor does not end is given up, and its lines end and are charged their estimates", async () => {
+  const batch = startBatch("/v1/embeddings", async () => undefined);
   batch.set(
     { phase: "created", vendorBatch: stored({ id: "batch_known" }) },
     { ending: "cancelled" },
@@ -213,7 +236,38 @@ test("a canceled batch that the vendor does not end is given up, and its lines e
   batch.pass(14 * minute);
   await batch.advance();
   batch.pass(2 * minute);
-  expect(await batch.read()).toMatchObject([{ number: 0 }]);
+  expect(await batch.read()).toMatchObject([{ number: 0, charged: { dollars: nanos / 1e9 } }]);
+  expect(batch.charged).toMatchObject([{ at: start + 16 * minute }]);
+  // Another process goes on: the ledger row is the same one.
+  batch.pass(minute);
+  await batch.read();
+  expect(batch.charged[1]).toEqual(batch.charged[0] as never);
+});
+
+test("a batch that the vendor does not know any more is given up, and its lines are charged their estimates", async () => {
+  const batch = startBatch("/v1/images/generations", async () => undefined);
+  const unknown = () => Promise.reject(new VendorError("No such batch.", 404));
+  Object.assign(batch.api, { poll: unknown });
+  batch.set({ phase: "created", vendorBatch: stored({ id: "batch_known" }) });
+  expect(await batch.read()).toMatchObject([
+    { number: 0, charged: {}, failure: { message: expect.stringContaining("No such batch") } },
+  ]);
+  expect(batch.charged).toHaveLength(1);
+});
+
+test("lines at the vendor of a job that failed elsewhere are charged their estimates, once for each", async () => {
+  const batch = startBatch("/v1/embeddings", async () => undefined);
+  const end = { kind: "ended", outcome: "completed", files: [] } as const;
+  batch.set({ phase: "uploaded", firstLine: 0 }, { finalizingAt: start + minute });
+  await batch.lines.chargeRest(batch.held.range);
+  expect(batch.charged).toEqual([]);
+  batch.set({ phase: "created" });
+  await batch.lines.chargeRest(batch.held.range);
+  batch.set({ phase: "delivering", vendorBatch: stored({ end }) });
+  await batch.lines.chargeRest(batch.held.range);
+  batch.set({ settled: 1 });
+  await batch.lines.chargeRest(batch.held.range);
+  expect(batch.charged).toMatchObject([{ at: start + minute }, { at: start }]);
 });
 
 test("the vendor's batches of a job that failed are canceled, and their files are deleted", async () => {
@@ -245,12 +299,10 @@ async function readResults(readings: number, files: Partial<FileStore>) {
   const vendorBatch = stored({ id: "batch_at_vendor", end });
   batch.set({ phase: "delivering", readings, vendorBatch });
   const opened = await batch.open();
-  return { opened, readings: batch.recorded.map((change) => change.readings) };
+  return { batch, opened, readings: batch.recorded.map((change) => change.readings) };
 }
 
-const resultsFile = (text: string): Partial<FileStore> => ({
-  find: async () => ({ size: text.length, read: () => new Blob([text]).stream() }),
-});
+const resultsFile = (text: string): Partial<FileStore> => ({ find: async () => fileOf(text) });
 
 test("each attempt to read the results of a vendor's batch is recorded before it begins", async () => {
   const { readings, opened } = await readResults(2, resultsFile("{}\n\n{}\n"));
@@ -258,16 +310,19 @@ test("each attempt to read the results of a vendor's batch is recorded before it
   expect(opened).toHaveProperty("lines");
 });
 
-test("results that no process could read in three attempts fail the batch, with the reason", async () => {
+test("results that no process could read in three attempts fail the batch, with the reason, and its lines are charged their estimates", async () => {
   const blank = await readResults(2, resultsFile("\n".repeat(100_001)));
   expect(blank.readings).toEqual([3]);
   expect(blank.opened).toMatchObject({ kind: "waits" });
-  const { readings, opened } = await readResults(3, resultsFile("{}\n"));
+  const { readings, batch } = await readResults(3, resultsFile("{}\n"));
   expect(readings).toEqual([]);
-  expect(opened).toMatchObject({
-    kind: "failed",
-    error: { kind: "vendor_batch_failed", message: expect.stringContaining("3 attempts") },
-  });
+  expect(await batch.read()).toMatchObject([
+    {
+      charged: { dollars: nanos / 1e9 },
+      failure: { kind: "vendor_batch_failed", message: expect.stringContaining("3 attempts") },
+    },
+  ]);
+  expect(batch.charged).toMatchObject([{ number: 0, at: start }]);
 });
 
 test("results that cannot be read because the storage is not available are read again without end", async () => {
