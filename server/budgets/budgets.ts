@@ -46,18 +46,29 @@ export interface JobEntry {
   readonly id: string;
   /** Grows with each change: of two versions of an entry, the newer one counts. */
   readonly version: number;
+  /** The likely cost. If absent, the upper bound. */
+  readonly isLikely?: boolean | undefined;
   readonly amounts: readonly { readonly owner: BudgetedOwner; readonly nanos: number }[];
 }
 
 /** The reservation of one request. Its ledger row charges the request: the two are in one turn of the event loop. */
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
+  readonly dollars: number | undefined;
+  readonly isLikely: boolean;
   readonly #id: string;
   readonly #accounts: readonly Account[];
 
-  constructor(id: string, estimate: number | undefined, accounts: readonly Account[]) {
+  constructor(
+    id: string,
+    { dollars, maxDollars = dollars }: Pick<Estimate, "dollars" | "maxDollars">,
+    isLikely: boolean,
+    accounts: readonly Account[],
+  ) {
     this.#id = id;
-    this.estimate = estimate;
+    this.estimate = dollars;
+    this.isLikely = isLikely;
+    this.dollars = isLikely ? dollars : maxDollars;
     this.#accounts = accounts;
   }
 
@@ -170,7 +181,8 @@ export function createBudgets({ owners, shared, emit }: BudgetsOptions) {
           const nanos = isLikely ? amounts.likely : amounts.most;
           account.open({ id, nanos, isLikely, version: 0 }, sharedId !== undefined);
         }
-        onReserved(new BudgetReservation(id, estimate.dollars, accounts));
+        const isLikely = reserved.includes("likely");
+        onReserved(new BudgetReservation(id, estimate, isLikely, accounts));
       };
       const refusal = (found: readonly BudgetInPeriod[], reserved: readonly Reserved[]) =>
         refuse(
@@ -201,11 +213,11 @@ export function createBudgets({ owners, shared, emit }: BudgetsOptions) {
     },
     /** Replaces the reservations of jobs. They are never refused. */
     setJobEntries: (jobs: readonly JobEntry[], at: number): void => {
-      const reservations = jobs.flatMap(({ id, version, amounts }) =>
+      const reservations = jobs.flatMap(({ id, version, isLikely = false, amounts }) =>
         amounts
           .filter(({ nanos }) => nanos > 0)
           .flatMap(({ owner, nanos }) => {
-            const entry = { id, nanos, isLikely: false, version };
+            const entry = { id, nanos, isLikely, version };
             return owners
               .of([owner], at)
               .map(({ account }): JobReservation => ({ account, entry }));

@@ -1,7 +1,7 @@
 /**
  * Budgets of jobs, which outlive processes. While a process accepts an image job, or prepares a batch at a vendor, it
- * reserves the estimated cost as for any request. Then the row of the range gets the estimate of each owner, and every
- * process reserves what the rows say, under the name of the range: it does not matter which process wrote it, which one
+ * reserves the upper bound of the cost, or the estimate if only that fits, as for any request. Then the row of the range
+ * has what is reserved for each owner, and every process reserves what the rows say, under the name of the range: it does not matter which process wrote it, which one
  * runs the lines, and which ones end. The lines are charged as requests, and no budget that has reserved them refuses
  * them; a line that a vendor's batch did not run, and that is sent at the full price, needs room for the rest. The
  * process that runs them reserves less with each line that is charged; the row follows when they are settled.
@@ -44,6 +44,8 @@ export interface ChargedLines {
 
 interface LineCost {
   readonly dollars: number | null;
+  /** The upper bound. If absent, the same as `dollars`. */
+  readonly maxDollars?: number;
   readonly isCertain?: boolean;
 }
 
@@ -64,13 +66,15 @@ export function createJobBudget(options: JobBudgetOptions) {
     isChanged = false;
     const entries = rows.map((row) => {
       const id = idOf(row.jobId, row.number);
-      const { version, nanos, labels } = charged.get(id) ?? row.reserved;
+      const { version, nanos, labels, ...kind } = charged.get(id) ?? row.reserved;
+      // A budget with a likely cost admits no other one, also not those of the lines.
+      const isLikely = kind.isLikely && !kind.runsNow;
       const own = (budgetsOf(row.keyId) ?? []).map((owner) => ({ owner, nanos }));
       const ofEndUsersAndTags = Object.entries(labels).flatMap(([name, ofName]) => {
         const owner = endUserOrTagBudgetOf(row.keyId, name);
         return owner ? [{ owner, nanos: ofName }] : [];
       });
-      return { id, version, amounts: [...own, ...ofEndUsersAndTags] };
+      return { id, version, isLikely, amounts: [...own, ...ofEndUsersAndTags] };
     });
     budgets.setJobEntries(entries, now());
   };
@@ -131,8 +135,9 @@ const chargedMs = 100;
 
 const idOf = (jobId: string, number: number): string => `${jobId}-${number}`;
 
-const estimateOf = ({ dollars, isCertain = true }: LineCost) => ({
+const estimateOf = ({ dollars, maxDollars, isCertain = true }: LineCost) => ({
   dollars: dollars ?? undefined,
+  maxDollars: dollars === null ? undefined : maxDollars,
   isCertain: isCertain && dollars !== null,
 });
 
@@ -165,11 +170,8 @@ export function withoutLine(
     if (left > 0) sums[name] = left;
     else delete sums[name];
   }
-  return {
-    version: reserved.version + 1,
-    nanos: Math.max(0, reserved.nanos - nanos),
-    labels: sums,
-  };
+  const left = Math.max(0, reserved.nanos - nanos);
+  return { ...reserved, version: reserved.version + 1, nanos: left, labels: sums };
 }
 
 /** It replaces what the range has reserved before. */

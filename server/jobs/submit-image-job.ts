@@ -180,9 +180,9 @@ function reservedFor(
   { budgets }: Caller,
   reservation: Reservation | undefined,
 ): RangeReservation | undefined {
-  if (reservation?.estimate === undefined) return undefined;
-  const line = { nanos: toNanos(reservation.estimate), labels: endUsersAndTagsText(budgets) };
-  return withLine(noReservation, line);
+  if (reservation?.dollars === undefined) return undefined;
+  const line = { nanos: toNanos(reservation.dollars), labels: endUsersAndTagsText(budgets) };
+  return withLine({ ...noReservation, ...(reservation.isLikely && { isLikely: true }) }, line);
 }
 
 /** Unless the database has started the job, although this process was not told. */

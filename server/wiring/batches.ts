@@ -13,13 +13,7 @@ import {
   createBatches,
 } from "../batches/batches.ts";
 import { createChargeWithoutResult } from "../batches/vendor/charge-without-result.ts";
-import {
-  batchPrice,
-  chooseExecution,
-  dollarsOf,
-  type Vendor,
-  vendorOf,
-} from "../batches/vendor/choose-execution.ts";
+import { chooseExecution, type Vendor, vendorOf } from "../batches/vendor/choose-execution.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
 import { vendorEndpointOf } from "../batches/vendor/vendor-api.ts";
 import type { VendorTarget } from "../batches/vendor/vendor-batch.ts";
@@ -34,7 +28,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toNanos } from "../lib/nano-dollars.ts";
 import { dayMs } from "../lib/timers.ts";
-import { estimateImages } from "../limits/estimate-cost.ts";
+import { estimateEmbeddings, estimateImages } from "../limits/estimate-cost.ts";
 import { loadOf } from "../limits/request-demand.ts";
 import type { Caller } from "../request/caller.ts";
 import { modelKindOf } from "../request/operation.ts";
@@ -57,6 +51,12 @@ type ImageQuery = Exclude<CheckedLine["query"], { readonly input: unknown }>;
 /** Estimated, of embeddings inputs. */
 const tokensOf = (query: CheckedLine["query"]): number =>
   "input" in query ? loadOf(query.input).tokens : 0;
+
+/** In nano-dollars. `factor`: the part of the price that is paid. */
+const nanosOf = ({ dollars, maxDollars }: Estimate, factor: number) => ({
+  nanos: dollars === undefined ? null : toNanos(dollars * factor),
+  ...(maxDollars !== undefined && { maxNanos: toNanos(maxDollars * factor) }),
+});
 
 /** The target of the model that the vendor's batch was sent to. */
 const findTarget = (
@@ -156,17 +156,15 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       };
       if ("input" in query) {
         const requests = await requestPath.embeddings.vendor.plan({ query, model, target });
-        const dollars = dollarsOf(tokensOf(query), batchPrice({ target, priceFactor }));
-        checkPrice(requests, { dollars: dollars ?? undefined, isCertain: dollars !== null });
-        return { ...attributed, requests, nanos: dollars === null ? null : toNanos(dollars) };
+        const estimate = estimateEmbeddings(query, [target]);
+        checkPrice(requests, estimate);
+        return { ...attributed, requests, ...nanosOf(estimate, priceFactor) };
       }
       const policy = policyOf(caller, model);
       const requests = await requestPath.vendorImages.plan(query, model, target, policy);
       const estimate = imageEstimate(query, [target], policy);
       checkPrice(requests, estimate);
-      const { dollars } = estimate;
-      const nanos = dollars === undefined ? null : toNanos(dollars * priceFactor);
-      return { ...attributed, requests, nanos };
+      return { ...attributed, requests, ...nanosOf(estimate, priceFactor) };
     },
     runsNow: (job) => batchDataOf(job).execution === "cheapest",
     notRun,

@@ -41,7 +41,7 @@ test("a reservation whose settlement fails is released, so the next request has 
     if (reservation && !this.isSettled) {
       let isFirst = true;
       this.record.reservation = {
-        estimate: reservation.estimate,
+        ...reservation,
         release: () => {
           if (!isFirst) return reservation.release();
           isFirst = false;

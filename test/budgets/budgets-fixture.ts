@@ -115,6 +115,8 @@ export function withRow(
   };
   return {
     estimate: reservation.estimate,
+    dollars: reservation.dollars,
+    isLikely: reservation.isLikely,
     release: () => void end(),
     settle: (cost) => {
       if (!end()) return;

@@ -100,6 +100,21 @@ test("the budget of a tag has its own share, and charged lines are reserved no l
   expect(reserved()).toEqual([0.1, 0.05]);
 });
 
+test("of batches whose upper bound does not fit, a budget admits one at a time", async () => {
+  const { budgets } = createTestBudgets();
+  const row = rowOf(0, 0.25);
+  const rows: ReservedRange[] = [{ ...row, reserved: { ...row.reserved, isLikely: true } }];
+  const budget = budgetOf(budgets, rows);
+  await budget.refresh();
+  const estimate = { dollars: 0.5, maxDollars: 2, isCertain: true };
+  expect(refusal(() => budgets.reserve([key], estimate, noon)).kind).toBe("over_budget");
+  budgets.reserve([key], certain(0.75), noon).release();
+  // Its lines run now, each within what is reserved for it.
+  rows[0] = { ...row, reserved: { ...row.reserved, version: 1, isLikely: true, runsNow: true } };
+  await budget.refresh();
+  budgets.reserve([key], estimate, noon);
+});
+
 test("many calls at once read the rows twice at most, and the last of them sees every row", async () => {
   const { budgets } = createTestBudgets();
   let reads = 0;

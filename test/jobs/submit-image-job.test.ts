@@ -43,7 +43,12 @@ function startWorld() {
     store,
     files,
     budget: {
-      reserve: async () => ({ estimate: 0.1, release: () => undefined }),
+      reserve: async () => ({
+        estimate: 0.1,
+        dollars: 0.1,
+        isLikely: false,
+        release: () => undefined,
+      }),
       refresh: async () => undefined,
     } as unknown as JobBudget,
     findWebhook: async () => "webhook_1",
@@ -94,7 +99,12 @@ test("a job that was started is accepted, also if the database fails when its bu
     } as unknown as JobStore,
     files: new StoredFiles({ folder: folder.path, disk: unlimitedDisk, now: Date.now }),
     budget: {
-      reserve: async () => ({ estimate: 0.1, release: () => steps.push("released") }),
+      reserve: async () => ({
+        estimate: 0.1,
+        dollars: 0.1,
+        isLikely: false,
+        release: () => steps.push("released"),
+      }),
       refresh: async () => {
         throw new Error("The database is not available.");
       },

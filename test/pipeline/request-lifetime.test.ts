@@ -33,7 +33,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
   const charging: PipelineServices["charging"] = {
     reserve: ({ record }) => {
       record.reservation = {
-        estimate: 1,
+        ...{ estimate: 1, dollars: 1, isLikely: false },
         release: () => void charged.push(`released by ${record.requestId}`),
       };
       return undefined;

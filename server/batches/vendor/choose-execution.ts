@@ -122,7 +122,7 @@ function findTarget({ operation, model, isSupported }: ExecutionQuestion): Found
 /** A target without a known price is never the cheapest. */
 const comparable = (target: FoundTarget): number => batchPrice(target) ?? Number.POSITIVE_INFINITY;
 
-export const batchPrice = ({
+const batchPrice = ({
   target: { tokenPrice },
   priceFactor,
 }: Pick<FoundTarget, "target" | "priceFactor">): number | undefined =>
@@ -132,7 +132,7 @@ const lowest = (prices: readonly (number | undefined)[]): number | undefined =>
   prices.includes(undefined) || prices.length === 0 ? undefined : Math.min(...(prices as number[]));
 
 /** `price`: of a million tokens. Null if unknown. */
-export const dollarsOf = (tokens: number, price: number | undefined): number | null =>
+const dollarsOf = (tokens: number, price: number | undefined): number | null =>
   price === undefined ? null : (tokens * price) / 1_000_000;
 
 /** A range with its size. */

@@ -8,6 +8,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Turns } from "../../lib/turns.ts";
 import type { PermittedModel } from "../../request/caller.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
+import type { LineReservation } from "../../storage/sql/stored-job.ts";
 import type { EmbeddingsQuery, GenerationQuery, Target } from "../../upstream/contract.ts";
 import { splitLines } from "../read-lines.ts";
 
@@ -26,6 +27,8 @@ export interface SentLine {
   readonly requests: readonly SentRequest[];
   /** The estimated cost in nano-dollars, in a batch of the vendor. Null if unknown. */
   readonly nanos: number | null;
+  /** The upper bound of the cost. If absent, the same. */
+  readonly maxNanos?: number;
   /** The end user and the tags in whose budgets it is reserved, as in ledger rows. */
   readonly labels: string | null;
   /** As in ledger rows. If absent, the line has none. */
@@ -37,6 +40,14 @@ export interface SentLine {
 interface RefusedLine {
   readonly number: number;
   readonly refused: { readonly kind: ErrorKind; readonly message: string };
+}
+
+/** What is reserved for the line in the budgets. Null if its cost is unknown. `isLikely`: for the range. */
+export function reservedFor(
+  { nanos, maxNanos = nanos ?? 0, labels }: Omit<SentLine, "requests">,
+  isLikely: boolean,
+): LineReservation | undefined {
+  return nanos === null ? undefined : { nanos: isLikely ? nanos : maxNanos, labels };
 }
 
 /** What all lines share. */

@@ -274,29 +274,29 @@ export class VendorBatch {
   /** In the budgets of the end user and the tags of the line, which fails alone if they are too small. */
   async #reserveEndUsersAndTags(
     { number }: BatchLine,
-    { requests, nanos, endUserAndTagBudgets }: PlannedLine,
+    { requests, nanos, maxNanos, endUserAndTagBudgets }: PlannedLine,
     payer: ChargedLines,
   ): Promise<Reservation | undefined> {
     if (requests.length === 0 || endUserAndTagBudgets.length === 0) return undefined;
     const charged = { ...payer, caller: { ...payer.caller, budgets: endUserAndTagBudgets } };
-    const dollars = nanos === null ? null : toDollars(nanos);
     const name = `${nameOf(this.#held.range)}-${number}`;
-    return this.#options.budget.reserve(name, charged, { dollars });
+    return this.#options.budget.reserve(name, charged, costOf(nanos, maxNanos));
   }
 
   /** Uploads the input file within the budgets. Afterwards the row of the range has the reservation. */
   async #send(
     payer: ChargedLines,
     file: InputFile,
-    { shared, nanos, isCertain, reserved }: VendorInput,
+    { shared, isCertain, maximum, likely }: VendorInput,
   ): Promise<RangeEnd | undefined> {
     const { budget } = this.#options;
     const { api, endpoint } = this.#at;
     const name = nameOf(this.#held.range);
     let reservation: Reservation | undefined;
     try {
-      const dollars = nanos === 0 && !isCertain ? null : toDollars(nanos);
-      reservation = await budget.reserve(name, payer, { dollars, isCertain });
+      const isUnknown = maximum.nanos === 0 && !isCertain;
+      const cost = costOf(isUnknown ? null : likely.nanos, maximum.nanos);
+      reservation = await budget.reserve(name, payer, { ...cost, isCertain });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // A budget that is exhausted for now delays the batch.
@@ -313,6 +313,7 @@ export class VendorBatch {
           : this.tryAgain(failure);
       }
       const sent = stored({ shared, name, fileId: uploaded.value });
+      const reserved = reservation?.isLikely ? likely : maximum;
       if (!(await this.#held.record({ phase: "uploaded", reserved, ...sent }))) return stopped;
       return await budget.refresh().then(
         () => undefined,
@@ -326,6 +327,11 @@ export class VendorBatch {
 
 const stored = (sent: SentBatch): { readonly vendorBatch: string } => ({
   vendorBatch: JSON.stringify({ sent } satisfies StoredBatch),
+});
+
+const costOf = (nanos: number | null, maxNanos = nanos ?? 0) => ({
+  dollars: nanos === null ? null : toDollars(nanos),
+  maxDollars: toDollars(maxNanos),
 });
 
 const waits = (until: number): RangeEnd => ({ kind: "waits", wait: { until, error: null } });

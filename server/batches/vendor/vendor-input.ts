@@ -7,7 +7,12 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RangeReservation } from "../../storage/sql/stored-job.ts";
 import type { UpstreamRequest } from "../../upstream/adapter.ts";
 import { asObject } from "../../upstream/adapters/wire/members.ts";
-import type { SentLine, SentRequest, SentRequestsWriter } from "./sent-requests.ts";
+import {
+  reservedFor,
+  type SentLine,
+  type SentRequest,
+  type SentRequestsWriter,
+} from "./sent-requests.ts";
 import type { JsonObject, VendorApi } from "./vendor-api.ts";
 
 /** One of the upstream requests of a line. */
@@ -15,7 +20,7 @@ export interface PlannedRequest extends Pick<SentRequest, "query"> {
   readonly request: UpstreamRequest;
 }
 
-export interface PlannedLine extends Pick<SentLine, "nanos" | "endUser" | "tags"> {
+export interface PlannedLine extends Pick<SentLine, "nanos" | "maxNanos" | "endUser" | "tags"> {
   /** In the order of their inputs. Empty: all inputs are cached. */
   readonly requests: readonly PlannedRequest[];
   /** Of the end user and the tags of the line. */
@@ -30,12 +35,11 @@ interface NumberedLine {
 export class VendorInput {
   readonly #api: VendorApi;
   readonly #path: string;
-  /** The estimated cost of the lines with a known price, in nano-dollars. */
-  nanos = 0;
   /** The price of every line is known. */
   isCertain = true;
-  /** What is reserved for the lines with a known price. */
-  reserved: RangeReservation = noReservation;
+  /** What is to be reserved for the lines with a known price: the upper bound, or the likely cost. */
+  maximum: RangeReservation = noReservation;
+  likely: RangeReservation = { ...noReservation, isLikely: true };
   /** Why the lines cannot be one batch of the vendor. Undefined if they can. */
   refusal: string | undefined;
   #shared: string | undefined;
@@ -76,10 +80,11 @@ export class VendorInput {
           await sent.add({ number, refused: { kind: planned.kind, message: planned.message } });
         continue;
       }
-      const { requests, nanos, endUserAndTagBudgets, endUser, tags } = planned;
+      const { requests, endUserAndTagBudgets, ...estimated } = planned;
       if (requests.length === 0) continue;
       const labels = endUsersAndTagsText(endUserAndTagBudgets);
-      this.#reserve(nanos, labels);
+      const unsent = { number, ...estimated, labels };
+      this.#reserve(unsent);
       const written: SentRequest[] = [];
       for (const [at, { request, query }] of requests.entries()) {
         const vendorLines = this.#linesOf(`${number}-${at}`, request);
@@ -87,18 +92,18 @@ export class VendorInput {
         written.push({ ids: vendorLines.map(idOf), query });
         yield* vendorLines.map((vendorLine) => Buffer.from(`${JSON.stringify(vendorLine)}\n`));
       }
-      const attribution = { ...(endUser && { endUser }), ...(tags && { tags }) };
-      await sent.add({ number, requests: written, nanos, labels, ...attribution });
+      await sent.add({ ...unsent, requests: written });
     }
   }
 
-  #reserve(nanos: number | null, labels: string | null): void {
-    if (nanos === null) {
+  #reserve(line: Omit<SentLine, "requests">): void {
+    const [maximum, likely] = [reservedFor(line, false), reservedFor(line, true)];
+    if (!maximum || !likely) {
       this.isCertain = false;
       return;
     }
-    this.nanos += nanos;
-    this.reserved = withLine(this.reserved, { nanos, labels });
+    this.maximum = withLine(this.maximum, maximum);
+    this.likely = withLine(this.likely, likely);
   }
 
   #linesOf(id: string, request: UpstreamRequest): readonly JsonObject[] | undefined {

@@ -32,11 +32,16 @@ import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { toDollars } from "../../lib/nano-dollars.ts";
-import type { ClaimedRange, RangePhase, StoredJob } from "../../storage/sql/stored-job.ts";
+import type {
+  ClaimedRange,
+  LineReservation,
+  RangePhase,
+  StoredJob,
+} from "../../storage/sql/stored-job.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
 import type { ChargeWithoutResult } from "./charge-without-result.ts";
-import { type SentLine, SentRequests } from "./sent-requests.ts";
+import { reservedFor, type SentLine, SentRequests } from "./sent-requests.ts";
 import { VendorError } from "./vendor-api.ts";
 import {
   type BatchLine,
@@ -244,6 +249,7 @@ class OpenedRange {
       const isHeld = await this.#held.record({ readings: 0 });
       if (!isHeld) return stopped;
       const requests = await SentRequests.open(files, names.requests, turns);
+      if (end.outcome !== "completed" && !(await this.#recordRunsNow())) return stopped;
       return { lines: this.#delivered(at, results, requests, end, revoked) };
     } catch (error) {
       // The vendor or the storage does not respond, which says nothing about the results.
@@ -253,6 +259,15 @@ class OpenedRange {
       if (error instanceof VendorError) return this.#giveUp(error.message);
       throw error;
     }
+  }
+
+  /** Budgets that have reserved the likely cost of the range admit those of its lines. False: another process has it. */
+  async #recordRunsNow(): Promise<boolean> {
+    const { reserved } = this.#held.range;
+    if (!reserved?.isLikely || reserved.runsNow) return true;
+    if (!(await this.#held.record({ reserved: { ...reserved, runsNow: true } }))) return false;
+    await this.#options.budget.refresh();
+    return true;
   }
 
   /** The batch was given up. The vendor may bill each line that was sent. */
@@ -292,12 +307,16 @@ class OpenedRange {
   ): Promise<ChargedLine> {
     const { phaseSince: at } = this.#held.range;
     await this.#options.chargeWithoutResult({ job: this.#job, at, sent, sentTo, error });
-    const { nanos, labels } = sent;
+    const { nanos } = sent;
     return {
       dollars: nanos === null ? undefined : toDollars(nanos),
       priceFactor: sentTo.priceFactor,
-      reserved: nanos === null ? undefined : { nanos, labels },
+      reserved: this.#reservedFor(sent),
     };
+  }
+
+  #reservedFor(sent: SentLine): LineReservation | undefined {
+    return reservedFor(sent, this.#held.range.reserved?.isLikely === true);
   }
 
   async *#delivered(
@@ -332,9 +351,9 @@ class OpenedRange {
     delivery: Delivery,
     end: Ended,
   ): Promise<BatchLine> {
-    const { number, nanos, labels } = sent;
-    const reserved = nanos === null ? {} : { reserved: { nanos, labels } };
-    if (delivery.results.has(number))
+    const ofLine = this.#reservedFor(sent);
+    const reserved = ofLine && { reserved: ofLine };
+    if (delivery.results.has(sent.number))
       return { ...line, ...reserved, vendor: new ResultLine(delivery, sent) };
     const failure = this.#missing(end);
     // Of a batch that ended early, vendors bill the lines with a result.
@@ -342,8 +361,7 @@ class OpenedRange {
       const charged = await this.#charge(sent, { sentTo: delivery }, failure);
       return this.#mayRun ? { ...line, charged } : { ...line, charged, failure };
     }
-    if (this.#mayRun)
-      return { ...line, ...reserved, ...(nanos !== null && { isPartlyReserved: true }) };
+    if (this.#mayRun) return { ...line, ...reserved, ...(reserved && { isPartlyReserved: true }) };
     return { ...line, ...reserved, failure };
   }
 

@@ -106,7 +106,7 @@ export interface NewRange {
   readonly reserved?: RangeReservation | null | undefined;
 }
 
-/** The estimated cost of the lines of a range that have not ended, in nano-dollars. */
+/** What the lines of a range that have not ended may cost, in nano-dollars. */
 export interface RangeReservation {
   /** A higher version replaces a lower one. It grows with each line that is charged. */
   readonly version: number;
@@ -114,9 +114,13 @@ export interface RangeReservation {
   readonly nanos: number;
   /** In those of end users and tags, by their names as in ledger rows. */
   readonly labels: Readonly<Record<string, number>>;
+  /** The likely cost, because the upper bound does not fit into one of the budgets. If absent, the upper bound. */
+  readonly isLikely?: true;
+  /** The lines run now, and each reserves its own upper bound. If absent, they are for a batch of a vendor. */
+  readonly runsNow?: true;
 }
 
-/** The estimated cost of one line. */
+/** The part of it that belongs to one line. */
 export interface LineReservation {
   readonly nanos: number;
   /** The end user and the tags, as in ledger rows. Null if none has a budget. */

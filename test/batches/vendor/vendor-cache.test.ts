@@ -1,5 +1,7 @@
 /** What is not sent to the vendor: cached inputs, and batches that a budget refuses. */
+import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { startGateway } from "../../harness.ts";
 import { until } from "../../until.ts";
 import {
@@ -112,4 +114,38 @@ test("the budget of a batch at the vendor is reserved until it ends, and then fr
   // It did not fit beside the first.
   expect(states).toEqual(["cancelled"]);
   await gateway.close();
+});
+
+test("a batch at the vendor reserves the most that it may cost, and its estimate if only that fits", async () => {
+  const { price, factor } = vendorModels.voyage;
+  const texts = Array.from({ length: 20 }, (_, at) => `${at} ${"word ".repeat(200)}`);
+  const file = texts.map((text, at) => inputLine(`${at}`, text)).join("");
+  // One token per byte, and two per text.
+  const maxTokens = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 2, 0);
+  const tokens = texts.reduce((sum, text) => sum + Math.ceil(Buffer.byteLength(text) / 4), 0);
+  const dollars = (count: number): number => (count * price * factor) / 1_000_000;
+  const reservedOf = async (total: number) => {
+    const gateway = startGateway({
+      yaml: vendorYaml("voyage", vendor.url, {
+        model: "batches: vendor",
+        key: `, budget: { total: ${total} }`,
+      }),
+    });
+    const client = sdk(gateway.url);
+    vendor.control.isReady = false;
+    const { id } = await createBatch(client, file);
+    await until(() => vendor.batches.at(-1)?.state === "running");
+    using db = new Database(join(gateway.folder, "jobs.db"));
+    const row = db.query<{ reserved: string }, []>("SELECT reserved FROM job_ranges").get();
+    vendor.control.isReady = true;
+    expect((await endOf(client, id)).request_counts?.completed).toBe(20);
+    await gateway.close();
+    return JSON.parse(row?.reserved ?? "") as { nanos: number; isLikely?: true };
+  };
+  const maximum = await reservedOf(dollars(maxTokens) * 1.01);
+  expect(maximum.isLikely).toBeUndefined();
+  expect(maximum.nanos / 1e9).toBeCloseTo(dollars(maxTokens), 8);
+  const likely = await reservedOf(dollars(maxTokens) * 0.9);
+  expect(likely.isLikely).toBe(true);
+  expect(likely.nanos / 1e9).toBeCloseTo(dollars(tokens), 6);
 });

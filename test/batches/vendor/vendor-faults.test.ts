@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { fakeTokens, fakeVector } from "../../fake-upstream/vectors.ts";
+import { fakeVector } from "../../fake-upstream/vectors.ts";
 import { startGateway } from "../../harness.ts";
 import { until } from "../../until.ts";
 import { line, sdkOf } from "../lines.ts";
@@ -248,11 +248,12 @@ test("results of a vendor's batch are delivered and charged as sent, whatever th
 
 test("a line whose end user has no budget left fails alone, and is not sent to the vendor", async () => {
   const { price, factor } = vendorModels.openai;
-  const perLine = (fakeTokens("text a") * price * factor) / 1_000_000;
+  // The most tokens that the text can have: one per byte, and two.
+  const perLine = ((Buffer.byteLength("text a") + 2) * price * factor) / 1_000_000;
   gateway.reload(
     yaml.replace(
       "{ name: one }",
-      `{ name: one, perEndUser: { budget: { day: ${2.5 * perLine} } } }`,
+      `{ name: one, perEndUser: { budget: { day: ${2.1 * perLine} } } }`,
     ),
   );
   try {

@@ -32,7 +32,7 @@ async function planOf(input: EmbeddingInput, capabilities: Partial<EmbeddingCapa
 /** What is written of lines with these inputs, each split into requests of two. `nanosOf`: their estimated costs. */
 async function writtenOf(
   inputs: readonly EmbeddingInput[],
-  nanosOf: (number: number) => number | null = () => 10,
+  nanosOf: (number: number) => Pick<SentLine, "nanos" | "maxNanos"> = () => ({ nanos: 10 }),
 ) {
   const input = new VendorInput(openai, "/v1/embeddings");
   const sent: SentLine[] = [];
@@ -41,7 +41,7 @@ async function writtenOf(
   }
   const plan = async ({ number }: { number: number }) => ({
     ...(await planOf(inputs[number] as EmbeddingInput, { maxItems: 2 })),
-    nanos: nanosOf(number),
+    ...nanosOf(number),
   });
   const chunks: Uint8Array[] = [];
   const add = async (line: unknown): Promise<void> => void sent.push(line as SentLine);
@@ -67,17 +67,18 @@ test("each request has an id of its own, also if several are equal, and is store
   expect(sent[0]?.requests[0]?.query).toMatchObject({
     input: { kind: "text", texts: ["same", "same"] },
   });
-  expect(input.nanos).toBe(20);
-  expect(input.reserved).toEqual({ version: 0, nanos: 20, labels: {} });
+  expect(input.maximum).toEqual({ version: 0, nanos: 20, labels: {} });
 });
 
-test("lines with a known price are reserved in the budgets, also beside lines without one", async () => {
+test("lines with a known price are reserved in the budgets with their upper bounds, also beside lines without one", async () => {
   const inputs = ["a", "b", "c"].map((text) => ({ kind: "text", texts: [text] }) as const);
-  const { input } = await writtenOf(inputs, (number) => (number === 1 ? null : 10));
+  const { input } = await writtenOf(inputs, (number) =>
+    number === 1 ? { nanos: null } : { nanos: 10, maxNanos: 40 },
+  );
   expect(input).toMatchObject({
-    nanos: 20,
     isCertain: false,
-    reserved: { version: 0, nanos: 20, labels: {} },
+    maximum: { version: 0, nanos: 80, labels: {} },
+    likely: { version: 0, nanos: 20, labels: {}, isLikely: true },
   });
 });
 
