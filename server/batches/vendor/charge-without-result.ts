@@ -4,11 +4,11 @@
  * repeated. No stage of the pipeline is asked: the model, the upstream and the API key may be gone.
  */
 import { itemsOf } from "../../embeddings/split.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { toDollars } from "../../lib/nano-dollars.ts";
 import type { Caller } from "../../request/caller.ts";
 import { RequestRecord } from "../../request/request-record.ts";
+import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
 import type { EmbeddingsQuery, Target } from "../../upstream/contract.ts";
 import { batchDataOf } from "../batches.ts";
@@ -27,7 +27,7 @@ interface LineWithoutResult {
 export type ChargeWithoutResult = (line: LineWithoutResult) => Promise<void>;
 
 interface ChargeWithoutResultOptions {
-  readonly ledger: Pick<Ledger, "settle">;
+  readonly ledger: { settle(row: LedgerRow): Promise<unknown> };
   readonly payerOf: (job: StoredJob) => Caller;
   /** The id of this process. */
   readonly replica: string;
