@@ -8,7 +8,7 @@ import type { Tracing } from "./observe/otlp/open-tracing.ts";
 import type { Execute } from "./pipeline/handle-request.ts";
 import type { StageLists } from "./pipeline/stages.ts";
 import type { OtherWorkers, WorkerReports } from "./process/worker-process.ts";
-import type { AdmittedImages } from "./request/admitted-images.ts";
+import type { AdmittedImages } from "./request/deadline.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
 import type { SharedStorage } from "./storage/postgres/shared-storage.ts";

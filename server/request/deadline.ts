@@ -178,3 +178,36 @@ export const shuttingDownError = (details: ErrorDetails = {}): GatewayError =>
     "The gateway is shutting down, and ended this request before it was complete.",
     details,
   );
+
+/**
+ * The deadlines of image requests that were admitted, until their responses are delivered or stored. An upstream bills
+ * them, so the gateway finishes them before it stops.
+ */
+export class AdmittedImages {
+  readonly #deadlines = new Set<Deadline>();
+  #isClosed = false;
+
+  get count(): number {
+    return this.#deadlines.size;
+  }
+
+  /** The milliseconds until the last request timeout. */
+  get leftMs(): number {
+    return Math.max(0, ...[...this.#deadlines].map(({ leftMs }) => leftMs));
+  }
+
+  /** Throws GatewayError once the gateway admits no more images. */
+  add(deadline: Deadline): void {
+    if (this.#isClosed) throw shuttingDownError({ notSent: true });
+    this.#deadlines.add(deadline);
+  }
+
+  delete(deadline: Deadline): void {
+    this.#deadlines.delete(deadline);
+  }
+
+  /** From now on no image request is admitted, and so none is sent to an upstream that was not sent yet. */
+  close(): void {
+    this.#isClosed = true;
+  }
+}

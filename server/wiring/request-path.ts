@@ -13,7 +13,7 @@ import type { PipelineServices } from "../pipeline/dependencies.ts";
 import { createPipeline, type Execute } from "../pipeline/handle-request.ts";
 import type { StageLists } from "../pipeline/stages.ts";
 import { plausibleUsage } from "../pipeline/verify-response.ts";
-import { AdmittedImages } from "../request/admitted-images.ts";
+import { AdmittedImages } from "../request/deadline.ts";
 import type { StartTrace } from "../request/request-trace.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import type { RedisConnection } from "../storage/redis/client.ts";

@@ -9,7 +9,7 @@ import { Admission } from "../../server/limits/admission.ts";
 import { localRateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import { ResponseMemory } from "../../server/limits/response-memory.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
-import { AdmittedImages } from "../../server/request/admitted-images.ts";
+import { AdmittedImages } from "../../server/request/deadline.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 

@@ -4,9 +4,8 @@
  */
 import type { Target } from "../../upstream/contract.ts";
 import { AdaptiveConcurrency, minimumLimit } from "./adaptive-concurrency.ts";
-import { CircuitBreaker, type TargetState } from "./circuit-breaker.ts";
+import { CircuitBreaker, FailedRequests, type TargetState } from "./circuit-breaker.ts";
 import type { AttemptOutcome } from "./classify-outcome.ts";
-import { FailedRequests } from "./failed-requests.ts";
 import { LatencyStats } from "./latency-stats.ts";
 
 /** A target was ejected or has recovered, for the log and events. */
