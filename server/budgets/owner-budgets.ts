@@ -122,14 +122,17 @@ export class OwnerBudgets {
     map: (account: Account, budgeted: BudgetedOwner, period: Period, dollars: number) => T,
   ): T[] {
     const names = periodNames(at);
-    return charged.flatMap((budgeted) =>
-      periods.flatMap((period) => {
+    const mapped: T[] = [];
+    for (const budgeted of charged) {
+      const { scope, id } = chargedOwner(budgeted);
+      for (const period of periods) {
         const dollars = budgeted.budget[period];
-        if (dollars === undefined) return [];
-        const key = { ...chargedOwner(budgeted), period: names[period] };
-        return [map(this.#options.accounts.of(key), budgeted, period, dollars)];
-      }),
-    );
+        if (dollars === undefined) continue;
+        const account = this.#options.accounts.of({ scope, id, period: names[period] });
+        mapped.push(map(account, budgeted, period, dollars));
+      }
+    }
+    return mapped;
   }
 }
 

@@ -3,6 +3,7 @@ import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { SpendKey, SpentSum } from "../storage/ports/ledger-store.ts";
 import {
   type ChargedRow,
+  isChargedAlike,
   nanosOf,
   SpendTally,
   spendKey,
@@ -29,6 +30,8 @@ export class Accounts {
   readonly #max: number;
   readonly #accounts = new Map<string, Account>();
   #shared: SharedAccounts | undefined;
+  /** The accounts of the row before: the next row is often of the same key. */
+  #last: { readonly row: ChargedRow; readonly accounts: readonly Account[] } | undefined;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -65,7 +68,7 @@ export class Accounts {
   /** The request of this row has ended. */
   end(row: ChargedRow): void {
     const nanos = nanosOf(row);
-    if (nanos > 0) for (const key of spendKeysOf(row)) this.#find(key).end(nanos);
+    if (nanos > 0) for (const account of this.#accountsOf(row)) account.end(nanos);
   }
 
   /** The ledger's database has these rows, and returned the sums of their owners. */
@@ -76,13 +79,13 @@ export class Accounts {
     for (const { nanos, ...key } of tally.sums) {
       const account = this.#find(key);
       account.raise(spent.get(account.name) ?? 0, nanos);
-      if (account.ended === 0 && !account.isBudgeted) this.#accounts.delete(account.name);
+      if (account.ended === 0 && !account.isBudgeted) this.#delete(account);
     }
   }
 
   /** The ledger's database refuses this row, so it will be in no sum. */
   drop(row: LedgerRow): void {
-    for (const key of spendKeysOf(row)) this.#find(key).drop(nanosOf(row));
+    for (const account of this.#accountsOf(row)) account.drop(nanosOf(row));
   }
 
   /** These sums of the ledger's database have changed. */
@@ -99,12 +102,23 @@ export class Accounts {
     if (this.#accounts.size < this.#max) return;
     const isTooMany = this.#accounts.size >= 2 * this.#max;
     let left = examined;
-    for (const [name, account] of this.#accounts) {
+    for (const account of this.#accounts.values()) {
       if (left-- === 0) return;
-      this.#accounts.delete(name);
+      this.#delete(account);
       if (account.isIdle && (isTooMany || !account.isReporting)) account.dispose();
-      else this.#accounts.set(name, account);
+      else this.#accounts.set(account.name, account);
     }
+  }
+
+  #accountsOf(row: ChargedRow): readonly Account[] {
+    if (!this.#last || !isChargedAlike(this.#last.row, row))
+      this.#last = { row, accounts: spendKeysOf(row).map((key) => this.#find(key)) };
+    return this.#last.accounts;
+  }
+
+  #delete({ name }: Account): void {
+    this.#accounts.delete(name);
+    this.#last = undefined;
   }
 
   /** While an account is in use, it is always the same object. */

@@ -26,6 +26,7 @@ export const expiringSums = [
 /** The values of a row that decide what is charged, and to whom. */
 export type ChargedRow = OwnedRow & Pick<LedgerRow, "at" | "cost" | "estimatedCost">;
 type OwnedRow = Pick<LedgerRow, "keyId" | "project" | "budgets">;
+type OwnedAt = OwnedRow & Pick<LedgerRow, "at">;
 
 /**
  * The nano-dollars that a row is charged: its cost, plus the estimated cost of what may have been billed besides or
@@ -50,7 +51,7 @@ const periodsOf = (owner: BudgetOwner): readonly Period[] =>
 const expiringPeriods = periods.filter((period) => period !== "total");
 
 /** The sums that a row is added to. */
-export function spendKeysOf(row: OwnedRow & Pick<LedgerRow, "at">): SpendKey[] {
+export function spendKeysOf(row: OwnedAt): SpendKey[] {
   const names = periodNames(row.at);
   return ownersOf(row).flatMap((owner) =>
     periodsOf(owner).map((period) => ({ ...owner, period: names[period] })),
@@ -61,11 +62,17 @@ export function spendKeysOf(row: OwnedRow & Pick<LedgerRow, "at">): SpendKey[] {
 export const chargedAlike = ({ keyId, project, budgets, at }: ChargedRow): string =>
   `${Math.floor(at / dayMs)} ${keyId}\n${project}\n${budgets}`;
 
+/** Whether both rows are charged to the same sums. */
+export const isChargedAlike = (one: OwnedAt, other: OwnedAt): boolean =>
+  one.keyId === other.keyId &&
+  one.project === other.project &&
+  one.budgets === other.budgets &&
+  Math.floor(one.at / dayMs) === Math.floor(other.at / dayMs);
+
 export const spendKey = ({ scope, id, period }: SpendKey): string => `${scope} ${period} ${id}`;
 
 /** What the rows of the same owners and day are charged. */
-interface ChargedRows extends OwnedRow, Pick<LedgerRow, "at"> {
-  readonly day: number;
+interface ChargedRows extends OwnedAt {
   nanos: number;
 }
 
@@ -78,14 +85,13 @@ export class SpendTally {
   /** `nanos`: 0 if the row is counted already. Its owners are in the tally anyway. */
   add(row: ChargedRow, nanos = nanosOf(row)): void {
     if (nanos === 0 && nanosOf(row) === 0) return;
-    const { keyId, project, budgets, at } = row;
-    const day = Math.floor(at / dayMs);
     let charged = this.#last;
-    if (!charged || charged.day !== day || !hasSameOwners(charged, row)) {
+    if (!charged || !isChargedAlike(charged, row)) {
       const id = chargedAlike(row);
       charged = this.#charged.get(id);
       if (!charged) {
-        charged = { keyId, project, budgets, at, day, nanos: 0 };
+        const { keyId, project, budgets, at } = row;
+        charged = { keyId, project, budgets, at, nanos: 0 };
         this.#charged.set(id, charged);
       }
       this.#last = charged;
@@ -106,6 +112,3 @@ export class SpendTally {
     return sums.values();
   }
 }
-
-const hasSameOwners = (a: OwnedRow, b: OwnedRow): boolean =>
-  a.keyId === b.keyId && a.project === b.project && a.budgets === b.budgets;
