@@ -65,6 +65,8 @@ interface AlertEventData {
 interface KeyEventData {
   readonly id: string;
   readonly name: string;
+  /** Absent if the key has none. */
+  readonly project?: string;
 }
 
 export type EventType = keyof EventData;

@@ -32,6 +32,8 @@ interface MenuEntry {
   readonly needs: Capability;
   /** Refused for users who see only some projects. */
   readonly needsAllProjects?: true;
+  /** It can be shown for one project, which is in its address. */
+  readonly hasProjects?: true;
 }
 
 interface MenuGroup {
@@ -43,17 +45,24 @@ export const menu: readonly MenuGroup[] = [
   {
     label: "nav.group.monitor",
     entries: [
-      { path: "/", label: "nav.overview", icon: LayoutDashboard, needs: "view" },
-      { path: "/requests", label: "nav.requests", icon: ScrollText, needs: "view" },
-      { path: "/jobs", label: "nav.jobs", icon: ListChecks, needs: "view" },
-      { path: "/usage", label: "nav.usage", icon: ChartColumn, needs: "view" },
-      { path: "/budgets", label: "nav.budgets", icon: Wallet, needs: "view" },
+      { path: "/", label: "nav.overview", icon: LayoutDashboard, needs: "view", hasProjects: true },
+      {
+        path: "/requests",
+        label: "nav.requests",
+        icon: ScrollText,
+        needs: "view",
+        hasProjects: true,
+      },
+      { path: "/jobs", label: "nav.jobs", icon: ListChecks, needs: "view", hasProjects: true },
+      { path: "/usage", label: "nav.usage", icon: ChartColumn, needs: "view", hasProjects: true },
+      { path: "/budgets", label: "nav.budgets", icon: Wallet, needs: "view", hasProjects: true },
       {
         path: "/events",
         label: "nav.events",
         icon: Bell,
         needs: "view",
         needsAllProjects: true,
+        hasProjects: true,
       },
       { path: "/replicas", label: "nav.replicas", icon: Server, needs: "view" },
     ],
@@ -75,7 +84,7 @@ export const menu: readonly MenuGroup[] = [
   {
     label: "nav.group.configure",
     entries: [
-      { path: "/keys", label: "nav.keys", icon: KeyRound, needs: "develop" },
+      { path: "/keys", label: "nav.keys", icon: KeyRound, needs: "develop", hasProjects: true },
       { path: "/projects", label: "nav.projects", icon: Folder, needs: "view" },
       { path: "/upstreams", label: "nav.upstreams", icon: Cloud, needs: "administer" },
       { path: "/webhooks", label: "events.webhooks", icon: Webhook, needs: "administer" },

@@ -11,6 +11,7 @@ import {
 import { CircleUser, Menu as MenuIcon, X } from "lucide-react";
 import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { lazyComponent, OtherBuildError } from "./api/chunks.ts";
+import { useProjectScope } from "./api/project-scope.ts";
 import { hasSessionEnded, sessionQuery, signOut, subscribeToSession } from "./api/session.ts";
 import { useT } from "./i18n/messages.ts";
 import { classNames } from "./lib/class-names.ts";
@@ -19,6 +20,10 @@ import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
 import { NotAllowed } from "./ui/not-allowed.tsx";
 import { showToast } from "./ui/toast.ts";
+
+const ProjectSwitcher = lazyComponent(
+  async () => (await import("./features/projects/project-switcher.tsx")).ProjectSwitcher,
+);
 
 const SignInDialog = lazyComponent(
   async () => (await import("./features/sign-in/sign-in-dialog.tsx")).SignInDialog,
@@ -55,6 +60,12 @@ export function Shell() {
   useEffect(() => setMenuOpen(false), [path]);
   const { data: session } = useSuspenseQuery(sessionQuery);
   const entry = menuEntryOf(path);
+  const project = useProjectScope();
+  // Links from a page without projects lead back to those of the same project.
+  const [keptProject, setKeptProject] = useState<string>();
+  useEffect(() => {
+    if (entry?.hasProjects) setKeptProject(project);
+  }, [entry, project]);
   const isRefused = entry && session && !mayOpen(session.user, entry);
   return (
     <div className="flex min-h-dvh flex-col lg:flex-row">
@@ -84,7 +95,7 @@ export function Shell() {
         <div className="hidden px-2 pt-1 lg:block">
           <Brand />
         </div>
-        <Menu />
+        <Menu project={keptProject} />
         <SignedInUser />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
@@ -94,6 +105,7 @@ export function Shell() {
             {t("app.noProjects")}
           </p>
         )}
+        <Suspense>{entry?.hasProjects && !isRefused && <ProjectSwitcher />}</Suspense>
         {isRefused ? <NotAllowed /> : <Outlet />}
       </main>
       <Suspense>{hasEnded && <SignInDialog />}</Suspense>
@@ -108,7 +120,8 @@ const Brand = () => (
   </Link>
 );
 
-function Menu() {
+/** `project`: of the pages that are shown for one. */
+function Menu({ project }: { project: string | undefined }) {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
   return (
@@ -123,11 +136,12 @@ function Menu() {
           <div key={label}>
             <p className="px-2 pb-1 text-xs font-medium text-muted">{t(label)}</p>
             <ul className="flex flex-col gap-0.5">
-              {visible.map(({ path, label: name, icon: Icon }) => (
+              {visible.map(({ path, label: name, icon: Icon, hasProjects }) => (
                 <li key={path}>
                   <Link
                     to={path}
-                    activeOptions={{ exact: path === "/" }}
+                    search={hasProjects && project !== undefined ? { project } : {}}
+                    activeOptions={{ exact: path === "/", includeSearch: false }}
                     className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-sunken lg:py-1 aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
                   >
                     <Icon />

@@ -134,6 +134,7 @@ export const adminErrors = {
   wrong_event_cursor:
     "Invalid 'cursor': no stored event has this ID. Start again without 'cursor'.",
   from_after_to: "Invalid 'from': it must be before 'to'.",
+  one_event_subject: "Events can be filtered by only one of project, key and upstream.",
   one_of_tag_end_user_status:
     "Usage can be grouped or filtered by only one of tag, end user and status.",
   single_dimension:

@@ -55,6 +55,12 @@ export function requireAllProjects({ projects }: Actor): void {
   throw new GatewayError("permission_denied", message("all_projects_needed"));
 }
 
+/** The actor with this project only. If it is absent, with all projects of the actor. */
+export const inProject = (actor: Actor, project: string | undefined): Actor =>
+  project === undefined
+    ? actor
+    : { ...actor, projects: [project].filter((each) => maySeeProject(actor, each)) };
+
 /** Whether the actor may see the data of a project. Data without a project is for actors that see all projects. */
 export const maySeeProject = ({ projects }: Actor, project: string | null): boolean =>
   projects === null || (project !== null && projects.includes(project));

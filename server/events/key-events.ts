@@ -81,17 +81,18 @@ interface TimedEvent {
 
 /** A revoked key does not change again, so a change of a revoked key is its revocation. */
 function eventsOf({ key, isNew }: KeyChange): TimedEvent[] {
-  const { id, name, models, createdAt, revokedAt } = key;
+  const { id, name, project, models, createdAt, revokedAt } = key;
+  const named = { id, name, ...(project !== undefined && { project }) };
   const events: TimedEvent[] = [];
   if (isNew) {
-    const data = { id, name, models };
+    const data = { ...named, models };
     const event: KeyEvent = { type: "key.created", data, deduplicationKey: `key.created ${id}` };
     events.push({ at: createdAt, event });
   }
   if (revokedAt !== null) {
     const event: KeyEvent = {
       type: "key.revoked",
-      data: { id, name },
+      data: named,
       deduplicationKey: `key.revoked ${id}`,
     };
     events.push({ at: revokedAt, event });
@@ -114,12 +115,12 @@ export const createExpiringKeys =
   ({ snapshot, emit, now }: ExpiringKeysOptions) =>
   (): void => {
     const time = now();
-    for (const { id, name, expiresAt } of snapshot().keys.values()) {
+    for (const { id, name, project, expiresAt } of snapshot().keys.values()) {
       if (expiresAt === undefined || expiresAt <= time || expiresAt > time + noticeMs) continue;
       const expires_at = new Date(expiresAt).toISOString();
       emit({
         type: "key.expiring",
-        data: { id, name, expires_at },
+        data: { id, name, ...(project !== undefined && { project }), expires_at },
         deduplicationKey: `key.expiring ${id} ${expires_at}`,
       });
     }

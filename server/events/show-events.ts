@@ -26,7 +26,27 @@ interface EventPageQuery {
   readonly cursor?: string | undefined;
   /** A glob pattern for event types. */
   readonly type?: string | undefined;
+  /** What the events are about. */
+  readonly about?: EventSubject | undefined;
   readonly limit: number;
+}
+
+/** One of them. */
+export interface EventSubject {
+  readonly project?: string | undefined;
+  /** The id of an API key. */
+  readonly key?: string | undefined;
+  readonly upstream?: string | undefined;
+}
+
+/** What the data of the events contains. */
+function textsOf({ project, key, upstream }: EventSubject): readonly string[] | undefined {
+  const member = (name: string, value: string): string =>
+    JSON.stringify({ [name]: value }).slice(1, -1);
+  if (key !== undefined) return [member("id", key)];
+  if (upstream !== undefined) return [member("upstream", upstream)];
+  if (project === undefined) return undefined;
+  return [member("project", project), `${member("scope", "project")},${member("id", project)}`];
 }
 
 export type EventViews = ReturnType<typeof createEventViews>;
@@ -42,10 +62,11 @@ export function createEventViews({
 }: EventViewsOptions) {
   return {
     /** Newest first. Undefined if no event has the ID `cursor`. */
-    events: async ({ cursor, type, limit }: EventPageQuery) => {
+    events: async ({ cursor, type, about, limit }: EventPageQuery) => {
       const types = type === undefined ? undefined : matchingTypes(type);
       // One more than the limit shows whether there is another page.
-      const found = await store.list({ after: cursor, types, limit: limit + 1 });
+      const texts = about && textsOf(about);
+      const found = await store.list({ after: cursor, types, texts, limit: limit + 1 });
       if (!found) return undefined;
       const page = found.slice(0, limit).map(showEvent);
       return {

@@ -72,6 +72,7 @@ browserTest("the budget and the limit of one end user are found", async ({ page,
   await page.getByRole("region", { name: "Limits" }).getByText("requests per minute").waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   await page.getByRole("button", { name: "Show all" }).click();
+  await choose(page.getByRole("combobox", { name: "Project" }), "All projects");
   await page.getByRole("region", { name: "Limits" }).getByText("studio").first().waitFor();
 });
 

@@ -83,11 +83,16 @@ browserTest(
     await choose(page.getByRole("combobox", { name: "Group by" }), "Status");
     await region.getByRole("link", { name: "429" }).waitFor();
     await page.getByRole("button", { name: "Add filter" }).click();
-    await choose(page.getByRole("combobox", { name: "Filter by" }), "Project");
-    await page.getByRole("combobox", { name: "Project" }).click();
-    await page.getByRole("option", { name: /studio-1/ }).click();
+    await choose(page.getByRole("combobox", { name: "Filter by" }), "Target");
+    await page.getByRole("combobox", { name: "Target" }).click();
+    await page
+      .getByRole("option", { name: /^us-east/ })
+      .first()
+      .click();
     await page.keyboard.press("Escape");
-    await page.getByText("Project: studio-1").waitFor();
+    await page.getByText(/^Target: us-east/).waitFor();
+    await page.getByRole("button", { name: /^Remove filter/ }).click();
+    await choose(page.getByRole("combobox", { name: "Project" }), "studio-1");
     const csv = page.getByRole("link", { name: "Export CSV" });
     await until(
       async () => (await csv.getAttribute("href"))?.includes("project=studio-1") ?? false,

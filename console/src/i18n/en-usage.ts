@@ -2,6 +2,8 @@
 export const enUsage = {
   "usage.description":
     "Cost, requests, tokens and images over time. Click a bar or name to see its requests. Drag to zoom.",
+  "scope.all": "All projects",
+  "scope.open": "Open project",
   "usage.none": "No requests in this time range",
   "usage.groupBy": "Group by",
   "usage.thenBy": "Then by",

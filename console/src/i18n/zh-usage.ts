@@ -4,6 +4,8 @@ import type { enUsage } from "./en-usage.ts";
 export const zhUsage: Readonly<Record<keyof typeof enUsage, string>> = {
   "usage.description":
     "费用、请求、Token 和图像的变化趋势。点击柱形或名称查看对应请求，拖动可放大。",
+  "scope.all": "所有项目",
+  "scope.open": "打开项目",
   "usage.none": "所选时间范围内没有请求",
   "usage.groupBy": "分组方式",
   "usage.thenBy": "再按",

@@ -13,6 +13,8 @@ export type RequestFilter = Omit<LedgerListQuery, "from" | "to" | "requestId" | 
 
 export const text = (description: string) => z.string().max(300).optional().describe(description);
 
+export const projectText = text("The name of a project.");
+
 const number = (description: string) =>
   z
     .string()
@@ -32,7 +34,7 @@ export const time = (description: string) =>
 /** The filters that /usage has as well. */
 export const ownerFilters = {
   key: text("The id or the name of an API key."),
-  project: text("The name of a project."),
+  project: projectText,
   model: text("The id of a model."),
   target: text("An upstream, or a target such as `openai/text-embedding-3-small`."),
   tag: text("A tag such as `team:search`."),

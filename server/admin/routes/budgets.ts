@@ -24,7 +24,7 @@ const text = (description: string) => z.string().min(1).max(1000).optional().des
 
 const listQuery = pageQuery.extend({
   search: text("Only owners with this text in their name, in any case."),
-  project: text("The project of `end_user` or `tag`."),
+  project: text("Only this project, and its keys. Needed with `end_user` or `tag`."),
   end_user: text("Only this end user, as the client sent it or as the ledger has it."),
   tag: text("Only this tag."),
 });
@@ -39,19 +39,24 @@ export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRou
   /**
    * Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small.
    */
-  const respond = async <Owner extends { readonly name: string }, Line>(
+  const respond = async <
+    Owner extends { readonly name: string; readonly project: string | null },
+    Line,
+  >(
     context: AdminApiContext,
     owners: Iterable<Owner>,
     linesOf: (page: readonly Owner[]) => Promise<readonly Line[]>,
   ): Promise<Response> => {
     const { cursor = "0", limit } = readPage(context);
-    const search = readQuery(context, listQuery).search?.toLowerCase() ?? "";
+    const { search = "", project } = readQuery(context, listQuery);
+    const text = search.toLowerCase();
     const start = Number(cursor);
     const page: Owner[] = [];
     let position = 0;
     let next_cursor: string | null = null;
     for (const owner of owners) {
-      if (!owner.name.toLowerCase().includes(search)) continue;
+      if (project !== undefined && owner.project !== project) continue;
+      if (!owner.name.toLowerCase().includes(text)) continue;
       if (position >= start + limit) {
         next_cursor = nextCursor(context, String(position));
         break;

@@ -11,6 +11,7 @@ import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { defaultLimit, pageQuery } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
+import { text } from "../reads/request-filter.ts";
 
 const eventsQuery = pageQuery.extend({
   cursor: z
@@ -27,12 +28,18 @@ const eventsQuery = pageQuery.extend({
     )
     .optional()
     .describe("A glob pattern for event types, such as `budget.*`."),
+  project: text("Only events of this project: its budgets and alerts, and its API keys."),
+  key: text("Only events of the API key with this id."),
+  upstream: text("Only events of the targets and alerts of this upstream."),
 });
 
 export function eventRoutes({ eventViews, audit }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { limit = defaultLimit, ...filter } = readQuery(context, eventsQuery);
-    const page = await eventViews.events({ ...filter, limit });
+    const { limit = defaultLimit, cursor, type, ...about } = readQuery(context, eventsQuery);
+    if (Object.keys(about).length > 1) {
+      throw new GatewayError("invalid_value", message("one_event_subject"));
+    }
+    const page = await eventViews.events({ cursor, type, about, limit });
     if (page) return context.json(page);
     throw new GatewayError("invalid_value", message("wrong_event_cursor"), { param: "cursor" });
   };

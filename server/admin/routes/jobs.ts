@@ -10,15 +10,18 @@ import { type BatchEndpoint, batchDataOf, batchEndpoints } from "../../batches/b
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FoundFile } from "../../storage/ports/file-store.ts";
 import type { StoredJob } from "../../storage/sql/stored-job.ts";
-import { maySeeProject } from "../actor.ts";
+import { inProject, maySeeProject } from "../actor.ts";
 import type { AdminDependencies, ClientJobs } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
+import { projectText } from "../reads/request-filter.ts";
 import { showJob, showJobDetail } from "../reads/show-job.ts";
 import { notSignedIn } from "../sign-in/authenticate-actor.ts";
 
 const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoint[]];
+
+const listQuery = pageQuery.extend({ project: projectText });
 
 const startQuery = z.object({
   endpoint: z.enum(endpoints).describe("The endpoint of all lines."),
@@ -29,7 +32,8 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
   const { clientJobs, snapshot, keyNames, audit, now } = dependencies;
 
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { projects } = context.get("actor");
+    const { project } = readQuery(context, listQuery);
+    const { projects } = inProject(context.get("actor"), project);
     const owners = projects?.map(ownerOfProject) ?? null;
     const { entries, next } = await available(clientJobs).jobs.listAll(owners, readPage(context));
     const names = await keyNames.of(entries.map(({ keyId }) => keyId));
@@ -120,7 +124,7 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
       path: "/jobs",
       needs: "view",
       summary: "List batches and image jobs, newest first.",
-      query: pageQuery,
+      query: listQuery,
       response: pageSchema(shownJobSchema, listBounds.page),
       handle: list,
     },

@@ -10,12 +10,12 @@ import { originOf } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { dayMs } from "../../lib/timers.ts";
 import type { LedgerFilter } from "../../storage/ports/ledger-queries.ts";
-import { type Actor, maySeeProject } from "../actor.ts";
+import { type Actor, inProject, maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 import { createAttention } from "../reads/attention.ts";
-import { time } from "../reads/request-filter.ts";
+import { projectText, time } from "../reads/request-filter.ts";
 import { noUsage, showSums, showUsage } from "../reads/show-usage.ts";
 
 /** A range up to this length has hourly points, a longer range daily points. */
@@ -24,6 +24,7 @@ const hourlyMs = 7 * dayMs;
 const overviewQuery = z.object({
   from: time("ISO 8601, rounded down to a whole hour. Default: 24 hours before `to`."),
   to: time("ISO 8601, exclusive. Default: now."),
+  project: projectText,
 });
 
 export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[] {
@@ -31,8 +32,8 @@ export function overviewRoutes(options: AdminDependencies): readonly AdminRoute[
   const attention = createAttention(options);
 
   const show = async (context: AdminApiContext): Promise<Response> => {
-    const actor = context.get("actor");
     const given = readQuery(context, overviewQuery);
+    const actor = inProject(context.get("actor"), given.project);
     const { to = now(), from = to - dayMs } = given;
     if (from >= to) {
       throw new GatewayError("invalid_value", message("from_after_to"), {

@@ -40,6 +40,8 @@ interface EventQuery {
   readonly after?: string | undefined;
   /** The default is all types. */
   readonly types?: readonly string[] | undefined;
+  /** Only events whose data has one of these texts, as JSON. */
+  readonly texts?: readonly string[] | undefined;
   readonly limit: number;
 }
 
@@ -135,7 +137,12 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
     },
 
     /** Newest first. Undefined if `after` is not the id of a stored event. */
-    async list({ after, types, limit }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
+    async list({
+      after,
+      types,
+      texts,
+      limit,
+    }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
       const parameters = new Parameters();
       const conditions = ["true"];
       if (after !== undefined) {
@@ -146,6 +153,11 @@ export function createEventStore(db: SqlDatabase, limits: Partial<EventLimits> =
         conditions.push(`seq < ${parameters.add(rows[0].seq)}`);
       }
       if (types) conditions.push(parameters.inList("type", types));
+      if (texts) {
+        // Unlike LIKE, it respects case in both databases, and no character is special.
+        const found = texts.map((text) => `replace(data, ${parameters.add(text)}, '') <> data`);
+        conditions.push(`(${found.join(" OR ")})`);
+      }
       const { rows } = await db.query<EventRow>(
         `SELECT * FROM vexel.events WHERE ${conditions.join(" AND ")}
        ORDER BY seq DESC LIMIT ${parameters.add(limit)}`,

@@ -127,6 +127,17 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       await events.prune(now);
     });
 
+    law("events are found by a text of their data, in the same case", async (open) => {
+      const { events } = await open();
+      for (const text of ["50%", "a_b", "aXb", "A_B", "it's"])
+        await events.record(event(`evt_${text}`, { data: { text } }), []);
+      const found = async (...texts: string[]) =>
+        ((await events.list({ texts, limit: 10 })) ?? []).map(({ data }) => data.text);
+      expect(await found("a_b")).toEqual(["a_b"]);
+      expect(await found("%", "it's")).toEqual(["it's", "50%"]);
+      expect(await found("none")).toEqual([]);
+    });
+
     law("an event is listed with every value, in any script", async (open) => {
       const { events } = await open();
       const data = Object.fromEntries(awkwardTexts.map((text, at) => [`field ${at}`, text]));

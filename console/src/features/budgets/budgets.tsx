@@ -3,6 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
 import type { ShownBudget } from "../../../../contract/admin.ts";
 import { pagedQuery } from "../../api/lists.ts";
+import { useProjectScope } from "../../api/project-scope.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -21,7 +22,8 @@ export function BudgetsPage() {
   const [search, setSearch] = useState("");
   const [endUser, setEndUser] = useState<EndUserQuery>({});
   const text = search.trim();
-  const filter = endUser.end_user === undefined ? { search: text } : { ...endUser };
+  const project = useProjectScope();
+  const filter = endUser.end_user === undefined ? { search: text, project } : { ...endUser };
   const isFiltered = text !== "" || endUser.end_user !== undefined;
   const query = useInfiniteQuery({
     ...pagedQuery<ShownBudget>("/budgets", filter),
@@ -40,7 +42,13 @@ export function BudgetsPage() {
           onChange={(event) => setSearch(event.target.value)}
           className="max-w-sm"
         />
-        <EndUserSearch value={endUser} onChange={setEndUser} />
+        <EndUserSearch
+          // The end users of another project are others.
+          key={project ?? ""}
+          project={project}
+          value={endUser}
+          onChange={setEndUser}
+        />
       </div>
       <Card title={t("budgets.title")}>
         <PagedTable

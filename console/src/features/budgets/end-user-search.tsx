@@ -1,13 +1,10 @@
 /** Finds the budgets and limits of one end user of a project. */
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { startOf } from "../../lib/range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
-import { optionsOf } from "../../ui/select.tsx";
-import { projectsQuery } from "../projects/projects-query.ts";
 import { useDimensionValues } from "../usage/use-dimension-values.ts";
 
 /** As the admin API filters by it. Without an end user, all budgets and limits are listed. */
@@ -17,44 +14,29 @@ export interface EndUserQuery {
 }
 
 interface EndUserSearchProps {
+  /** Of the page. End users of different projects are not the same. */
+  readonly project: string | undefined;
   readonly value: EndUserQuery;
   readonly onChange: (value: EndUserQuery) => void;
 }
 
-export function EndUserSearch({ value, onChange }: EndUserSearchProps) {
+export function EndUserSearch({ project, value, onChange }: EndUserSearchProps) {
   const t = useT();
-  const [project, setProject] = useState("");
   const [isNeeded, setNeeded] = useState(false);
-  const projects = useQuery(projectsQuery).data?.data ?? [];
   const endUsers = useDimensionValues("end_user", { from: startOf("quarter") }, isNeeded, project);
   return (
     <div className="flex flex-wrap items-end gap-3">
-      <div className="w-56 max-w-full">
-        <Field label={t("requests.project")}>
-          {(ids) => (
-            <Combobox
-              {...ids}
-              value={project}
-              options={optionsOf(projects.map(({ id }) => id))}
-              onChange={(chosen) => {
-                setProject(chosen);
-                onChange({});
-              }}
-            />
-          )}
-        </Field>
-      </div>
       <div className="w-56 max-w-full">
         <Field label={t("requests.endUser")}>
           {(ids) => (
             <Combobox
               {...ids}
               value={value.end_user ?? ""}
-              disabled={project === ""}
+              disabled={project === undefined}
               allowsOther
               options={endUsers}
               onOpen={() => setNeeded(true)}
-              onChange={(end_user) => onChange({ project, end_user })}
+              onChange={(end_user) => project && onChange({ project, end_user })}
             />
           )}
         </Field>

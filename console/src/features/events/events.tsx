@@ -12,6 +12,7 @@ import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ShownEvent } from "../../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
 import { pagedQuery } from "../../api/lists.ts";
+import { useProjectScope } from "../../api/project-scope.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
@@ -30,7 +31,7 @@ export function EventsPage() {
   const isAdmin = canSomewhere(session?.user, "administer");
   const [type, setType] = useState("");
   const events = useInfiniteQuery({
-    ...pagedQuery<ShownEvent>("/events", { type }),
+    ...pagedQuery<ShownEvent>("/events", { type, project: useProjectScope() }),
     refetchInterval: 5_000,
   });
   // What is below the webhooks is shown with them, and does not move.

@@ -16,11 +16,11 @@ interface LoadedJobs {
   };
 }
 
-export const jobsQuery = {
-  ...pagedQuery<ShownJob>("/jobs"),
+export const jobsQuery = (project: string | undefined) => ({
+  ...pagedQuery<ShownJob>("/jobs", { project }),
   refetchInterval: ({ state }: LoadedJobs): number =>
     state.data?.pages.some(({ data }) => data.some(isRunning)) ? runningMs : idleMs,
-};
+});
 
 export const jobPath = (id: string): string => `/jobs/${encodeURIComponent(id)}`;
 

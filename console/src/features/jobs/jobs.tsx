@@ -4,6 +4,7 @@ import { useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
+import { useProjectScope } from "../../api/project-scope.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars, duration } from "../../lib/format.ts";
@@ -21,7 +22,7 @@ import { StartJob } from "./start-job.tsx";
 
 export function JobsPage() {
   const t = useT();
-  const query = useInfiniteQuery(jobsQuery);
+  const query = useInfiniteQuery(jobsQuery(useProjectScope()));
   const { data: session } = useSuspenseQuery(sessionQuery);
   const [started, setStarted] = useState<JobEndpoint>();
   return (

@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-qu
 import { useState } from "react";
 import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
 import { pagedQuery } from "../../api/lists.ts";
+import { useProjectScope } from "../../api/project-scope.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -17,12 +18,13 @@ import { keyUseQuery } from "./key-use-query.ts";
 import { NewKey } from "./new-key.tsx";
 import { RotateForm } from "./rotate-form.tsx";
 
-const keysQuery = (search: string) => pagedQuery<ApiKey>("/keys", { search: search.trim() });
+const keysQuery = (search: string, project: string | undefined) =>
+  pagedQuery<ApiKey>("/keys", { search: search.trim(), project });
 
 export function KeysPage() {
   const t = useT();
   const [search, setSearch] = useState("");
-  const query = useInfiniteQuery(keysQuery(search));
+  const query = useInfiniteQuery(keysQuery(search, useProjectScope()));
   const pages = query.data?.pages.filter(({ data }) => data.length > 0) ?? [];
   const loaded = useQueries({ queries: pages.map(keyUseQuery) });
   const uses = new Map(loaded.flatMap(({ data }) => data?.data ?? []).map((use) => [use.id, use]));

@@ -4,6 +4,7 @@ import { Suspense, useState } from "react";
 import type { Overview } from "../../../../contract/admin.ts";
 import { lazyComponent } from "../../api/chunks.ts";
 import { call, pathWithQuery } from "../../api/client.ts";
+import { useProjectScope } from "../../api/project-scope.ts";
 import { useT } from "../../i18n/messages.ts";
 import { type Range, startOf } from "../../lib/range.ts";
 import { Card } from "../../ui/card.tsx";
@@ -21,11 +22,11 @@ const UsageCharts = lazyComponent(
   async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
 );
 
-const overviewQuery = (range: Range) =>
+const overviewQuery = (range: Range, project: string | undefined) =>
   queryOptions({
-    queryKey: ["overview", range],
+    queryKey: ["overview", range, project],
     queryFn: ({ signal }) =>
-      call<Overview>(pathWithQuery("/overview", { from: startOf(range) }), { signal }),
+      call<Overview>(pathWithQuery("/overview", { from: startOf(range), project }), { signal }),
     refetchInterval: 5_000,
     placeholderData: keepPreviousData,
   });
@@ -33,7 +34,8 @@ const overviewQuery = (range: Range) =>
 export function OverviewPage() {
   const t = useT();
   const [range, setRange] = useState<Range>("day");
-  const query = useQuery(overviewQuery(range));
+  const project = useProjectScope();
+  const query = useQuery(overviewQuery(range, project));
   return (
     <Page
       title={t("nav.overview")}
@@ -51,8 +53,8 @@ export function OverviewPage() {
       >
         {(overview) => (
           <>
-            <FirstRunGuide guide={overview.guide} />
-            <Totals overview={overview} range={range} />
+            {project === undefined && <FirstRunGuide guide={overview.guide} />}
+            <Totals overview={overview} range={range} project={project} />
             <Attention groups={overview.attention} />
             {overview.series.length === 0 ? (
               <Card>
@@ -71,7 +73,7 @@ export function OverviewPage() {
           </>
         )}
       </QueryView>
-      <StatisticsCard />
+      {project === undefined && <StatisticsCard />}
     </Page>
   );
 }

@@ -59,9 +59,12 @@ const hourMs = 3_600_000;
 interface TotalsProps {
   readonly overview: Overview;
   readonly range: Range;
+  /** Undefined: all projects. */
+  readonly project: string | undefined;
 }
 
-export function Totals({ overview: { totals, series, interval, from, to }, range }: TotalsProps) {
+export function Totals({ overview, range, project }: TotalsProps) {
+  const { totals, series, interval, from, to } = overview;
   const { t, language } = useLanguage();
   // Whole hours, as usage is stored: the hour at the border is not counted twice.
   const end = Math.floor(Date.parse(from) / hourMs) * hourMs;
@@ -69,7 +72,7 @@ export function Totals({ overview: { totals, series, interval, from, to }, range
     from: new Date(end - lengthOf(range)).toISOString(),
     to: new Date(end).toISOString(),
   };
-  const previous = useQuery(usageQuery({ ...before, interval: "total" }, false));
+  const previous = useQuery(usageQuery({ ...before, interval: "total", project }, false));
   const earlier = previous.data?.data[0];
   const time = `${dateTime(before.from, language)} – ${dateTime(before.to, language)}`;
   const periods = periodsOf(
@@ -78,6 +81,7 @@ export function Totals({ overview: { totals, series, interval, from, to }, range
     Date.parse(to),
     interval === "day" ? "UTC" : undefined,
   );
+  const scope = project === undefined ? {} : { project };
   const rows = new Map(series.map((row) => [periodAt(periods, Date.parse(row.start)), row]));
   return (
     <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">
@@ -95,8 +99,8 @@ export function Totals({ overview: { totals, series, interval, from, to }, range
               {/* The link covers the tile. */}
               <Link
                 {...(status
-                  ? { to: "/requests", search: { range, status } }
-                  : { to: "/usage", search: { range } })}
+                  ? { to: "/requests", search: { ...scope, range, status } }
+                  : { to: "/usage", search: { ...scope, range } })}
                 className="after:absolute after:inset-0"
               >
                 {t(name)}

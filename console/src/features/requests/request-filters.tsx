@@ -17,7 +17,6 @@ import type { FilterName, RequestsSearch } from "./requests-search.ts";
 const values: readonly (readonly [UsageFilterName, MessageKey])[] = [
   ["model", "requests.model"],
   ["key", "requests.key"],
-  ["project", "requests.project"],
   ["target", "requests.target"],
   ["tag", "requests.tag"],
   ["end_user", "requests.endUser"],

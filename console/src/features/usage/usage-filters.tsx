@@ -11,6 +11,7 @@ import { Select } from "../../ui/select.tsx";
 import type { UsageRange } from "./usage-range.ts";
 import {
   filtersOf,
+  isChip,
   mayFilter,
   type UsageFilterName,
   type UsageSearch,
@@ -29,15 +30,17 @@ export function UsageFilters({ search, range, group, onChange }: UsageFiltersPro
   const t = useT();
   return (
     <div className="flex flex-wrap items-center gap-2">
-      {filtersOf(search).map(({ name, value }) => (
-        <Chip
-          key={name}
-          name={name}
-          value={value}
-          range={range}
-          onRemove={() => onChange({ [name]: "" })}
-        />
-      ))}
+      {filtersOf(search)
+        .filter(({ name }) => isChip(name))
+        .map(({ name, value }) => (
+          <Chip
+            key={name}
+            name={name}
+            value={value}
+            range={range}
+            onRemove={() => onChange({ [name]: "" })}
+          />
+        ))}
       <Popover
         label={t("usage.filter.add")}
         trigger={
@@ -107,7 +110,7 @@ function NewFilter({ range, group, onAdd }: NewFilterProps) {
             value={name}
             onChange={setName}
             options={usageFilterNames
-              .filter((each) => mayFilter(each, group))
+              .filter((each) => isChip(each) && mayFilter(each, group))
               .map((each) => ({ value: each, label: t(`usage.dimension.${each}`) }))}
           />
         )}

@@ -78,6 +78,9 @@ function oneExclusive(filters: Readonly<Record<string, string>>): Readonly<Recor
   return others;
 }
 
+/** The project has a switcher of its own. */
+export const isChip = (name: UsageFilterName): boolean => name !== "project";
+
 export const filtersOf = (search: UsageSearch) =>
   usageFilterNames.flatMap((name) => {
     const value = search[name];

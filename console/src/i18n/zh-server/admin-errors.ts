@@ -103,6 +103,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   wrong_cursor: "“cursor” 无效：不是此列表返回的 next_cursor。请去掉 “cursor” 重新开始。",
   wrong_event_cursor: "“cursor” 无效：没有此 ID 的事件。请去掉 “cursor” 重新开始。",
   from_after_to: "“from” 无效：必须早于 “to”。",
+  one_event_subject: "事件只能按项目、密钥或上游中的一项筛选。",
   one_of_tag_end_user_status: "用量只能按标签、终端用户或状态中的一项分组或筛选。",
   single_dimension:
     "按 {dimension} 分组时不能再按其他维度分组，请使用 “group_by={dimension}” 和筛选条件。",
