@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import { modelKindOf } from "../request/operation.ts";
 import type { EditQuery, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
-import { parseEdit, withJsonFieldNames } from "./edits.ts";
+import { parseEdit } from "./edits.ts";
 import { embeddingsBody } from "./embeddings.ts";
 import { parseGeneration } from "./generations.ts";
 
@@ -54,7 +54,7 @@ const missingInput = (): GatewayError =>
 
 /** The errors of embeddings requests name no parameter, as OpenAI's do. Those of a batch do. */
 function withLineNames(error: GatewayError, operation: BatchOperation): GatewayError {
-  if (operation === "edits") return withJsonFieldNames(error);
+  if (operation === "edits") return error;
   const param = paramOf(error);
   return param === undefined
     ? error

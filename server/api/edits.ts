@@ -82,7 +82,7 @@ export const createEditsEndpoint = (
     const query = parseEdit(await incoming.jsonWithImages(keyId), nameModel);
     return { query: hasFileIds(query) ? ((await resolveFileIds?.(query, keyId)) ?? query) : query };
   },
-  withClientFieldNames: (error, incoming) => (isForm(incoming) ? error : withJsonFieldNames(error)),
+  withClientFieldNames: (error, incoming) => (isForm(incoming) ? error : withJsonParam(error)),
   write: (response, query, context) =>
     writeImages(response, { ...context(), family: "image_edit", query }),
 });
@@ -93,13 +93,12 @@ const hasFileIds = ({ images, mask, markup }: EditQuery): boolean =>
 const isForm = ({ headers }: IncomingRequest): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 
-/** Forms name the parameter `image`, as OpenAI's errors and most of ours do; JSON bodies name it `images`. */
-export function withJsonFieldNames(error: GatewayError): GatewayError {
+/** An upstream gets a form, so its errors name the parameter `image`. In JSON it is `images`. */
+function withJsonParam(error: GatewayError): GatewayError {
   const { param } = error.details;
   if (param === undefined || !/^image(\[|$)/.test(param)) return error;
-  const message = error.message.replace(/'image(?=['[])/g, "'images");
   const details = { ...error.details, param: param.replace("image", "images") };
-  const renamed = new GatewayError(error.kind, message, details);
+  const renamed = new GatewayError(error.kind, error.message, details);
   if (error.stack !== undefined) renamed.stack = error.stack;
   return renamed;
 }

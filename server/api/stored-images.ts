@@ -31,7 +31,7 @@ export const createResolveFileIds =
     };
     return {
       ...query,
-      images: await Promise.all(images.map((source) => resolve(source, "image"))),
+      images: await Promise.all(images.map((source) => resolve(source, "images"))),
       ...(mask && { mask: await resolve(mask, "mask") }),
       ...(markup && { markup: await resolve(markup, "markup") }),
     };

@@ -18,6 +18,7 @@ import type {
   ImageSource,
   Target,
 } from "../upstream/contract.ts";
+import { imagesField } from "../upstream/edit-sources.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type { ImageWorker } from "../workers/image/image-worker.ts";
 import type { ImageInspection } from "../workers/image/messages.ts";
@@ -202,13 +203,14 @@ function inspectionTasks(
   { reads = [] }: EditRules,
 ): InspectionTask[] {
   const types = [...new Set([...defaultTypes, ...reads])];
+  const name = imagesField({ images });
   const isList = images.length > 1;
   const tasks: InspectionTask[] = images.flatMap((source, at) =>
     source.kind === "file"
       ? [
           {
             file: source.file,
-            field: fieldName(source, isList ? `image[${at}]` : "image"),
+            field: fieldName(source, isList ? `${name}[${at}]` : name),
             types,
           },
         ]
@@ -239,8 +241,7 @@ const invalidValue = (field: string, reason: string): GatewayError =>
   new GatewayError("invalid_value", `Invalid '${field}': ${reason}.`, { param: field });
 
 function tooManyImages(images: readonly ImageSource[]): GatewayError {
-  const field = images.some(({ kind }) => kind === "file") ? "image" : "images";
-  return outOfRange(field, "array", { maximum: maxImages }, images);
+  return outOfRange(imagesField({ images }), "array", { maximum: maxImages }, images);
 }
 
 /** Preflight stage: refuses a request for more images than the model may generate at once. */

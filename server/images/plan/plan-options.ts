@@ -7,7 +7,7 @@ import { outOfRange } from "../../lib/out-of-range.ts";
 import { quotedList } from "../../lib/quoted-list.ts";
 import { isDataUrl } from "../../lib/url-scheme.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../upstream/contract.ts";
-import { editSources } from "../../upstream/edit-sources.ts";
+import { editSources, imagesField } from "../../upstream/edit-sources.ts";
 import type {
   EditCapabilities,
   ImageCapabilities,
@@ -229,7 +229,7 @@ export function checkSources(
   }
   const { images, markup } = query;
   if (images.length > edits.maxImages) {
-    throw outOfRange("image", "array", { maximum: edits.maxImages }, images);
+    throw outOfRange(imagesField(query), "array", { maximum: edits.maxImages }, images);
   }
   checkRoles(query, edits, model);
   const sources = editSources(query);
@@ -237,10 +237,11 @@ export function checkSources(
   for (const source of markup ? [...images, markup] : images)
     if (source.kind === "file") checkBytes(source.file, edits);
   if (edits.linksOnly && sources.some((source) => !isLink(source))) {
+    const param = imagesField(query);
     throw new GatewayError(
       "invalid_value",
-      `Invalid 'image': the model '${model}' downloads images from URLs and does not accept files. Send images: [{"image_url": "https://..."}].`,
-      { param: "image" },
+      `Invalid '${param}': the model '${model}' downloads images from URLs and does not accept files. Send images: [{"image_url": "https://..."}].`,
+      { param },
     );
   }
   if (sources.some(({ kind }) => kind === "file_id") && !edits.fileIds) {
