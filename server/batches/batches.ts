@@ -71,6 +71,9 @@ export const batchEndpoints = {
 export type BatchEndpoint = keyof typeof batchEndpoints;
 export type BatchOperation = (typeof batchEndpoints)[BatchEndpoint];
 
+export const operationOf = ({ endpoint }: Pick<StoredJob, "endpoint">): BatchOperation =>
+  batchEndpoints[endpoint as BatchEndpoint];
+
 export const batchDataOf = ({ data }: Pick<StoredJob, "data">): BatchData => data as BatchData;
 
 interface BatchesOptions {

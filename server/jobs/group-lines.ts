@@ -5,6 +5,7 @@
 import { copyOf } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { jsonLength } from "../lib/large-json.ts";
+import { generatesImages } from "../request/operation.ts";
 import { chunksOf, type JobLine, type LineResult } from "./job-kind.ts";
 
 /** The most lines that run concurrently, and the most inputs that they have together: their results are in memory. */
@@ -39,7 +40,7 @@ export async function* groupLines(
 
 /** An image line fills a group. The pipeline refuses an input that is not valid. */
 function inputsOf({ operation, body }: JobLine): number {
-  if (operation !== "embeddings") return maxInputs + 1;
+  if (generatesImages(operation)) return maxInputs + 1;
   const input =
     typeof body === "object" && body !== null && "input" in body ? body.input : undefined;
   return Array.isArray(input) ? input.length : 1;

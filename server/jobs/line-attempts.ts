@@ -7,6 +7,7 @@ import { toDollars } from "../lib/nano-dollars.ts";
 import { sleep } from "../lib/timers.ts";
 import type { Caller } from "../request/caller.ts";
 import type { OutgoingResponse } from "../request/http-types.ts";
+import { generatesImages } from "../request/operation.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type {
@@ -19,7 +20,7 @@ import type {
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { JobKind, JobLine, LineResult } from "./job-kind.ts";
 import { bodyOf, interruptedError, LineContext, type RunLine } from "./line-request.ts";
-import { delayAfter } from "./waits.ts";
+import { retryDelay } from "./waits.ts";
 
 interface JobControlOptions {
   /** How long lines that are sent may go on when the job ends. */
@@ -107,6 +108,8 @@ interface LineAttemptsOptions {
 
 /** Attempts of a line whose upstream fails. Lines that were merged are then sent one by one. */
 const maxFailuresOf = ({ inputsOfLines }: JobLine): number => (inputsOfLines ? 1 : 3);
+/** A limit may allow the line earlier than the response says. */
+const maxRetryMs = 30_000;
 /** How long after the deadline the gateway tries to deliver a result of a vendor's batch, which is paid for. */
 export const deliveryMs = 3_600_000;
 
@@ -141,6 +144,7 @@ export class LineAttempts {
 
   async run(running: RunningLine): Promise<LineEnd> {
     const { now } = this.#options;
+    let waitedMs = 0;
     for (let failures = 0, attempt = 0; ; attempt++) {
       const unsent = this.#endUnsent(running);
       if (unsent) return unsent;
@@ -150,11 +154,12 @@ export class LineAttempts {
       const result = this.#resultOf(running, response, context);
       if (result) return result;
       if (isFailure(running, response, context)) failures++;
-      const delayMs = this.#delayOf(running, response, { failures, attempt });
+      const delayMs = this.#delayOf(running, response, { failures, waitedMs });
       if (delayMs === undefined) return resultOf(response, context);
       if (context.wasSent && !(await this.#clearSent(running))) return stopped;
       running.onWait({ until: now() + delayMs, error: context.error ?? null });
       await wait(delayMs, this.#endSignal(running));
+      waitedMs += delayMs;
     }
   }
 
@@ -200,21 +205,21 @@ export class LineAttempts {
     if (stopping.aborted && (!context.wasSent || context.isResumable)) return stopped;
     const { ending, job, inFlightSignal } = controlOf(range.job.id);
     if (!ending || line.vendor) return undefined;
-    const isEmbedding = line.operation === "embeddings";
-    const wasSent = isEmbedding ? !isRefusedByLimit(response) : context.wasSent;
+    const isImage = generatesImages(line.operation);
+    const wasSent = isImage ? context.wasSent : !isRefusedByLimit(response);
     if (wasSent && !inFlightSignal.aborted) return resultOf(response, context);
     const error = kind.notRun(job, wasSent);
-    return none(wasSent && !isEmbedding ? possiblyBilled(error) : error);
+    return none(wasSent && isImage ? possiblyBilled(error) : error);
   }
 
   /** Undefined if the line is not sent again. One that was resumed, or that failed at the vendor, is not. */
   #delayOf(
     { earlier, range, line }: RunningLine,
     response: OutgoingResponse,
-    { failures, attempt }: { readonly failures: number; readonly attempt: number },
+    { failures, waitedMs }: { readonly failures: number; readonly waitedMs: number },
   ): number | undefined {
     const isLast = failures >= maxFailuresOf(line) || earlier.sent > 0 || line.vendor?.isFinal;
-    const delayMs = isLast ? undefined : delayOf(response, attempt);
+    const delayMs = isLast ? undefined : delayOf(response, waitedMs);
     const until = range.job.deadline + (line.vendor ? deliveryMs : 0);
     return delayMs !== undefined && this.#options.now() + delayMs < until ? delayMs : undefined;
   }
@@ -248,7 +253,7 @@ export class LineAttempts {
   ): LineContext {
     const { store, secrets, reservations, stopping, controlOf } = this.#options;
     // Embedding lines that have begun take seconds. The vendor has run its lines, and bills them.
-    const mayEndUnsent = line.operation !== "embeddings" && !line.vendor;
+    const mayEndUnsent = generatesImages(line.operation) && !line.vendor;
     return new LineContext({
       requestId,
       claim,
@@ -322,13 +327,13 @@ const gatewayHeaders = (headers: OutgoingResponse["headers"]): Readonly<Record<s
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("vexel-")));
 
 /** As long as the response says, otherwise longer after each attempt. Undefined if a retry cannot succeed. */
-function delayOf({ status, headers }: OutgoingResponse, attempt: number): number | undefined {
+function delayOf({ status, headers }: OutgoingResponse, waitedMs: number): number | undefined {
   const isTransient = status === 408 || status === 409 || status === 429 || status >= 500;
   if (!isTransient || headers["x-should-retry"] === "false") return undefined;
   const suggestedMs = Number(
     headers["retry-after-ms"] ?? 1000 * Number(headers["retry-after"] ?? 0),
   );
-  return delayAfter(attempt, suggestedMs);
+  return retryDelay(waitedMs, { suggestedMs, maxMs: maxRetryMs });
 }
 
 /** Also ends when the signal is aborted: the loop checks why. */

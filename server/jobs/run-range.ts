@@ -12,6 +12,7 @@ import { ignoreRejection, nextTurn } from "../lib/tasks.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { Turns } from "../lib/turns.ts";
 import { toGatewayError } from "../request/error-response.ts";
+import { generatesImages } from "../request/operation.ts";
 import type { FileStore } from "../storage/ports/file-store.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type {
@@ -41,7 +42,7 @@ import {
 } from "./job-kind.ts";
 import { deliveryMs, type LineAttempts, type LineEnd } from "./line-attempts.ts";
 import { removeUnsettled, type WrittenSegment, writeSegment } from "./segments.ts";
-import { laterOf, type Pace, retryStorage } from "./waits.ts";
+import { type Pace, retryAt, retryStorage } from "./waits.ts";
 
 export interface RunRangeOptions {
   readonly store: JobStore;
@@ -125,8 +126,7 @@ export class RangeRun implements HeldRange {
     // What is done is stored, also if the range waits.
     const end = (await this.#flush().catch((error: unknown) => this.#endOf(error))) ?? ended;
     if (end.kind === "failed") await store.fail(this.#range.job.id, jobErrorOf(end.error), now());
-    const wait = end.kind === "waits" ? end.wait : { until: 0, error: null };
-    await store.releaseRange(this.#claim, wait);
+    await store.releaseRange(this.#claim, end.kind === "waits" ? end.wait : undefined);
     if (end.kind === "waits" && end.cause !== undefined) throw end.cause;
   }
 
@@ -177,7 +177,7 @@ export class RangeRun implements HeldRange {
   }
 
   #waits(error: GatewayError, cause?: unknown): RangeEnd {
-    const until = laterOf(this.#range.phaseSince, this.#options.now(), minWaitMs);
+    const until = retryAt(this.#range.phaseSince, this.#options.now(), { minMs: minWaitMs });
     return { kind: "waits", wait: { until, error: lastErrorOf(error) }, cause };
   }
 
@@ -204,7 +204,7 @@ export class RangeRun implements HeldRange {
     }
     const first = this.#range.settled + this.#unsettled.lines.length;
     const [only] = group;
-    if (only && only.operation !== "embeddings") return this.#runImage(only, first);
+    if (only && generatesImages(only.operation)) return this.#runImage(only, first);
     await this.#options.pace();
     const merged = this.#kind.merge?.(group) ?? group.map(alone);
     const { results, end } = await this.#runAll(merged, first);

@@ -13,7 +13,7 @@ import { JobSlots } from "./job-slots.ts";
 import { JobControl } from "./line-attempts.ts";
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
 import { jobFolder, resultsOf } from "./segments.ts";
-import { laterOf } from "./waits.ts";
+import { retryAt } from "./waits.ts";
 
 interface RunnerOptions extends RunRangeOptions {
   readonly kinds: readonly JobKind[];
@@ -126,10 +126,9 @@ export class JobRunner {
     for (const range of await store.listUncleaned(now(), cleanedAtOnce)) {
       const { job, number } = range;
       const isClean = await kinds.find(({ name }) => name === job.kind)?.cleanUp?.(range);
-      const ms = now() - (job.endedAt ?? now());
-      const isOver = isClean !== false || ms > dayMs;
-      // The longer it fails, the later it is tried again.
-      const at = now() + Math.min(Math.max(ms, minuteMs), hourMs);
+      const since = job.endedAt ?? now();
+      const isOver = isClean !== false || now() - since > dayMs;
+      const at = retryAt(since, now(), { minMs: minuteMs, maxMs: hourMs });
       await store.setCleaned(job.id, number, isOver ? undefined : at);
     }
   }
@@ -256,7 +255,7 @@ export class JobRunner {
         });
       // Without storage it was not tried.
       const validations = job.validations - (isStorageUnavailable(error) ? 1 : 0);
-      const until = laterOf(job.finalizingAt ?? job.createdAt, now(), minWaitMs);
+      const until = retryAt(job.finalizingAt ?? job.createdAt, now(), { minMs: minWaitMs });
       const wait = { until, error: lastErrorOf(error) };
       await store.releaseJob({ id: job.id, validations }, holder, wait);
     }

@@ -1,22 +1,25 @@
 /**
- * When something is tried again: a range, a line, or the storage of a result. And when a group of lines begins, which
- * leaves the core of this process and the upstreams to interactive requests.
+ * When something is tried again: a job, a range, a line, or the storage of a result. And when a group of lines begins,
+ * which leaves the core of this process and the upstreams to interactive requests.
  */
 import { sleep, type Timers } from "../lib/timers.ts";
 
-const [minLaterMs, maxLaterMs] = [1000, 60_000];
-
-/** When a range or a job is claimed again: the longer it has taken, the longer it waits. In Unix milliseconds. */
-export const laterOf = (since: number, now: number, minMs = minLaterMs): number =>
-  now + Math.min(Math.max((now - since) / 10, minMs), maxLaterMs);
-
-const [minDelayMs, maxDelayMs] = [500, 30_000];
-
-/** How long this process waits before the next attempt: as long as it was told, else longer after each attempt. */
-export function delayAfter(attempt: number, suggestedMs = 0): number {
-  const delayMs = suggestedMs > 0 ? suggestedMs : minDelayMs * 2 ** Math.min(attempt, 10);
-  return Math.min(Math.max(delayMs, minDelayMs), maxDelayMs);
+interface RetryBounds {
+  readonly minMs?: number;
+  readonly maxMs?: number;
+  /** How long the response says to wait. The default, and 0: it does not say. */
+  readonly suggestedMs?: number;
 }
+
+/** How long until the next attempt: the longer it has taken, the longer, or as long as the response says. */
+export const retryDelay = (
+  elapsedMs: number,
+  { minMs = 1000, maxMs = 60_000, suggestedMs = 0 }: RetryBounds = {},
+): number => Math.min(Math.max(suggestedMs > 0 ? suggestedMs : elapsedMs / 10, minMs), maxMs);
+
+/** The time of the next attempt, in Unix milliseconds. */
+export const retryAt = (since: number, now: number, bounds?: RetryBounds): number =>
+  now + retryDelay(now - since, bounds);
 
 interface RetryOptions {
   /** Aborted when the gateway stops: then it is tried only once more. */
@@ -24,20 +27,22 @@ interface RetryOptions {
   readonly timers: Timers;
 }
 
-/** About a minute together. */
-const storageAttempts = 8;
+const storageMs = 60_000;
 
-/** Stores what is paid for: while the storage or the database is not available, it is tried again. */
+/** Stores what is paid for: while the storage or the database is not available, it is tried again, for a minute. */
 export async function retryStorage<T>(
   { stopping, timers }: RetryOptions,
   store: () => Promise<T>,
 ): Promise<T> {
-  for (let attempt = 0; attempt < storageAttempts - 1; attempt++) {
+  let waitedMs = 0;
+  while (waitedMs < storageMs) {
     try {
       return await store();
     } catch (error) {
       if (stopping.aborted) throw error;
-      await sleep(delayAfter(attempt), stopping, timers).catch(() => undefined);
+      const delayMs = retryDelay(waitedMs);
+      await sleep(delayMs, stopping, timers).catch(() => undefined);
+      waitedMs += delayMs;
     }
   }
   return store();

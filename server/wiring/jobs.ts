@@ -133,7 +133,7 @@ export function wireJobs(
     now,
   });
   // Only one process uses a data folder: the claims of earlier processes are void.
-  const ready = data.isShared ? Promise.resolve() : store.releaseAll();
+  const ready = data.isShared ? Promise.resolve() : store.releaseAll(now());
   const start = (): void => {
     // The start of the gateway may have failed meanwhile.
     if (!stopping.signal.aborted) runner.start();

@@ -4,6 +4,7 @@
  */
 
 import type { Model } from "../../config/snapshot.ts";
+import { generatesImages } from "../../request/operation.ts";
 import type { NewRange } from "../../storage/sql/stored-job.ts";
 import { batchPriceFactor } from "../../upstream/catalog/prices/batch-price.ts";
 import type { Target } from "../../upstream/contract.ts";
@@ -81,7 +82,7 @@ export function chooseExecution(question: ExecutionQuestion): Execution {
   const isDearer = price !== undefined && nowPrice !== undefined && price >= nowPrice;
   if (execution === "cheapest" && isDearer) return { execution: "now", estimate };
   const { target, api } = found;
-  const limits = (operation !== "embeddings" && api.imageLimits) || api.limits;
+  const limits = (generatesImages(operation) && api.imageLimits) || api.limits;
   return { execution, estimate, target, limits };
 }
 

@@ -6,14 +6,16 @@ import type { ChargedLines, JobBudget } from "../../jobs/job-budget.ts";
 import { type HeldRange, type JobLine, lastErrorOf, type RangeEnd } from "../../jobs/job-kind.ts";
 import { cancelMs, maxReadings } from "../../jobs/next-step.ts";
 import { jobFolder } from "../../jobs/segments.ts";
-import { laterOf } from "../../jobs/waits.ts";
+import { retryAt } from "../../jobs/waits.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { toDollars } from "../../lib/nano-dollars.ts";
+import { generatesImages } from "../../request/operation.ts";
 import type { Reservation } from "../../request/reservation.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
 import type { ClaimedRange, LastError, Wait } from "../../storage/sql/stored-job.ts";
 import type { Target } from "../../upstream/contract.ts";
+import { operationOf } from "../batches.ts";
 import { type Vendor, withDiscount } from "./choose-execution.ts";
 import { SentRequestsWriter, sentToOf } from "./sent-requests.ts";
 import type { InputFile, JsonObject, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
@@ -164,16 +166,16 @@ export class VendorBatch {
   /** `id`: undefined if it was certainly not created. */
   async #lookUp(): Promise<Pick<SentBatch, "id"> | { readonly wait: Wait }> {
     const { api, endpoint } = this.#at;
-    const { phaseSince: since } = this.#held.range;
+    const { phaseSince: since, lastError } = this.#held.range;
     const found = await attempt(api.find(endpoint, this.#sent.name, since));
     // An image is never paid for twice; embeddings are sent again if the vendor cannot list its batches.
-    const isEmbedding = this.#job.endpoint === "/v1/embeddings";
-    if ("failure" in found && (!isEmbedding || found.failure.outcome !== "refused"))
+    const isImage = generatesImages(operationOf(this.#job));
+    if ("failure" in found && (isImage || found.failure.outcome !== "refused"))
       return { wait: this.#waitAfter(found.failure) };
     if ("value" in found && found.value !== undefined) return { id: found.value };
     // The request that creates it may still be on its way.
     const until = since + settleMs;
-    return this.#options.now() < until ? { wait: { until, error: null } } : {};
+    return this.#options.now() < until ? { wait: { until, error: lastError } } : {};
   }
 
   async poll(): Promise<RangeEnd | undefined> {
@@ -186,7 +188,7 @@ export class VendorBatch {
       return this.#giveUp(`the vendor does not know it any more: ${polled.failure.message}`);
     if ("value" in polled && polled.value.kind === "ended") {
       const { value: end } = polled;
-      return end.isQueueFull && !this.#isEnding ? this.#createLater() : this.#end(end);
+      return end.isQueueFull && !this.#isEnding ? this.#createLater(end) : this.#end(end);
     }
     if (this.#isEnding) {
       if (phase === "canceling" && now() > phaseSince + cancelMs)
@@ -197,7 +199,7 @@ export class VendorBatch {
       await attempt(api.cancel(endpoint, id));
     }
     if ("failure" in polled) return this.tryAgain(polled.failure);
-    return waits(laterOf(this.#held.range.phaseSince, now()));
+    return waits(retryAt(this.#held.range.phaseSince, now()));
   }
 
   /** The lines of the range end without its results: it must not cost more. */
@@ -230,7 +232,7 @@ export class VendorBatch {
   #waitAfter(error: Error): Wait {
     const { log, now } = this.#options;
     log.warn("vendor-batch-delayed", { job: this.#job.id, reason: error.message });
-    return { until: laterOf(this.#job.createdAt, now()), error: reasonOf(error) };
+    return { until: retryAt(this.#job.createdAt, now()), error: reasonOf(error) };
   }
 
   get #job(): ClaimedRange["job"] {
@@ -263,12 +265,14 @@ export class VendorBatch {
   }
 
   /** The vendor has too many requests in its queue: the batch is created again, under another name. */
-  async #createLater(): Promise<RangeEnd> {
+  async #createLater({ reason = "The vendor's queue is full." }: Ended): Promise<RangeEnd> {
     const { id: _, ...sent } = this.#sent;
     const now = this.#options.now();
     const name = `${nameOf(this.#held.range)}-${now.toString(36)}`;
     const isHeld = await this.#held.record({ phase: "uploaded", ...stored({ ...sent, name }) });
-    return isHeld ? waits(laterOf(this.#job.createdAt, now)) : stopped;
+    if (!isHeld) return stopped;
+    const error = { code: "upstream_error", message: reason.slice(0, 500) };
+    return { kind: "waits", wait: { until: retryAt(this.#job.createdAt, now), error } };
   }
 
   /** In the budgets of the end user and the tags of the line, which fails alone if they are too small. */

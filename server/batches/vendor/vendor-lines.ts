@@ -32,6 +32,7 @@ import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { toDollars } from "../../lib/nano-dollars.ts";
+import { generatesImages } from "../../request/operation.ts";
 import type {
   ClaimedRange,
   LineReservation,
@@ -40,6 +41,7 @@ import type {
 } from "../../storage/sql/stored-job.ts";
 import { invalidResponse } from "../../upstream/invalid-response.ts";
 import { markMayBeBilled, withBillingWarning } from "../../upstream/may-have-been-billed.ts";
+import { operationOf } from "../batches.ts";
 import type { ChargeWithoutResult } from "./charge-without-result.ts";
 import { reservedFor, type SentLine, SentRequests } from "./sent-requests.ts";
 import { VendorError } from "./vendor-api.ts";
@@ -227,7 +229,7 @@ class OpenedRange {
 
   /** An image that the vendor may have generated is not generated again. */
   get #maySpendTwice(): boolean {
-    return isAtVendor(this.#held.range.phase) && this.#job.endpoint !== "/v1/embeddings";
+    return isAtVendor(this.#held.range.phase) && generatesImages(operationOf(this.#job));
   }
 
   /** `revoked`: why the API key cannot pay for more. */

@@ -194,7 +194,7 @@ export const createJobStore = (db: SqlDatabase) => ({
   ): Promise<boolean> {
     const { count } = await db.query(
       `UPDATE vexel.job_ranges SET phase = $4, phase_since = $5, readings = $6, vendor_batch = $7,
-         reserved = $8, last_error = NULL
+         reserved = $8
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
       [
         jobId,
@@ -281,13 +281,13 @@ export const createJobStore = (db: SqlDatabase) => ({
   settle: (claim: RangeClaim, lines: SettledLines): Promise<boolean> =>
     db.transaction((queries) => settleLines(queries, claim, lines)),
 
-  /** Gives a range back. What was sent stays recorded. */
-  async releaseRange({ jobId, number, holder }: RangeClaim, wait: Wait): Promise<void> {
+  /** Gives a range back. What was sent stays recorded, and without a `wait` the wait of a line, too. */
+  async releaseRange({ jobId, number, holder }: RangeClaim, wait?: Wait): Promise<void> {
     await db.query(
-      `UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0, waits_until = $4,
-         last_error = $5
+      `UPDATE vexel.job_ranges SET holder = NULL, lease_until = 0
+         ${wait ? ", waits_until = $4, last_error = $5" : ""}
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, ...valuesOf(wait)],
+      [jobId, number, holder, ...(wait ? valuesOf(wait) : [])],
     );
   },
 
@@ -311,10 +311,10 @@ export const createJobStore = (db: SqlDatabase) => ({
   },
 
   /** At the start of the only process of a data folder: the leases of earlier processes end. */
-  async releaseAll(): Promise<void> {
-    const free = "SET holder = NULL, lease_until = 0, waits_until = 0";
-    await db.query(`UPDATE vexel.job_ranges ${free}`);
-    await db.query(`UPDATE vexel.jobs ${free} WHERE ended_at IS NULL`);
+  async releaseAll(now: number): Promise<void> {
+    const free = "SET holder = NULL, lease_until = 0, waits_until = $1";
+    await db.query(`UPDATE vexel.job_ranges ${free}`, [now]);
+    await db.query(`UPDATE vexel.jobs ${free} WHERE ended_at IS NULL`, [now]);
   },
 
   /** Undefined if there is none. A job that has ended, or is ending, stays as it is. */
@@ -328,8 +328,9 @@ export const createJobStore = (db: SqlDatabase) => ({
       );
       // A range that waits is claimed now: a batch at a vendor is canceled there.
       await queries.query(
-        "UPDATE vexel.job_ranges SET waits_until = 0 WHERE job_id = $1 AND holder IS NULL",
-        [id],
+        `UPDATE vexel.job_ranges SET waits_until = $2
+         WHERE job_id = $1 AND holder IS NULL AND waits_until > $2`,
+        [id, now],
       );
       return findJob(queries, "id = $1 AND owner = $2", [id, owner]);
     }),

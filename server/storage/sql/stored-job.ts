@@ -187,6 +187,8 @@ export interface ClaimedRange extends Omit<NewRange, keyof RangeState>, RangeSta
   readonly sent: number;
   /** The jobs of upstreams for them, as JSON. Null if there are none, and whether the line was billed is unknown. */
   readonly upstreamJobs: string | null;
+  /** Why the last attempt ended. Null if lines have ended since. */
+  readonly lastError: LastError | null;
 }
 
 /** What is reserved for a range. */
@@ -306,6 +308,7 @@ export interface RangeRow {
   readonly readings: number;
   readonly sent: number;
   readonly upstream_jobs: string | null;
+  readonly last_error: string | null;
   readonly vendor_batch: string | null;
   readonly reserved: string | null;
 }
@@ -375,6 +378,7 @@ export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
   readings: row.readings,
   sent: row.sent,
   upstreamJobs: row.upstream_jobs,
+  lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as LastError),
   vendorBatch: row.vendor_batch,
   reserved: row.reserved === null ? null : (JSON.parse(row.reserved) as RangeReservation),
 });

@@ -184,6 +184,26 @@ test("a range that waits for a vendor says why", async () => {
   });
 });
 
+test("a range says why its batch was not created while it is not certain, and while the vendor's queue is full", async () => {
+  const batch = startBatch("/v1/images/generations", async () => undefined);
+  const lastError = { code: "upstream_error", message: "The vendor does not respond." };
+  batch.set({ lastError });
+  expect(await batch.open()).toMatchObject({ kind: "waits", wait: { error: lastError } });
+  const reason = "Enqueued token limit reached.";
+  batch.api.poll = async () => ({
+    kind: "ended",
+    outcome: "failed",
+    reason,
+    files: [],
+    isQueueFull: true,
+  });
+  batch.set({ phase: "created", vendorBatch: stored({ id: "batch_known" }) });
+  expect(await batch.open()).toMatchObject({
+    kind: "waits",
+    wait: { error: { message: reason } },
+  });
+});
+
 test.each([
   ["has expired", { ending: "expired" } as const, undefined],
   [

@@ -221,6 +221,32 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       expect(await shown()).toBeNull();
     });
 
+    law(
+      "a job shows its last error while the next attempt runs, and after a stop or a cancel",
+      async (open) => {
+        const store = await open();
+        await add(store, "batch_1", { ranges: [range(0, 1)] });
+        const shown = async () => (await store.find("project-a", "batch_1"))?.waiting;
+        const down = { code: "upstream_error", message: "It is down." };
+        const first = await claim(store, "one");
+        await store.releaseRange(first.by, { until: now + 5, error: down });
+        const second = await claim(store, "two", now + 5);
+        expect(second.lastError).toEqual(down);
+        await store.recordState(second.by, { ...atVendor("created", null), phase: "creating" });
+        expect(await shown()).toEqual({ until: now + 5, error: down });
+        const refused = { code: "rate_limited", message: "Too many." };
+        await store.recordWait(second.by, { until: now + 60, error: refused });
+        await store.releaseRange(second.by);
+        expect(await shown()).toEqual({ until: now + 60, error: refused });
+        // The next attempt is now.
+        await store.cancel("project-a", "batch_1", now + 7);
+        expect(await shown()).toEqual({ until: now + 7, error: refused });
+        const third = await claim(store, "three", now + 7);
+        await store.settle(third.by, settled(0));
+        expect(await shown()).toBeNull();
+      },
+    );
+
     law("the errors of lines are counted by their kind", async (open) => {
       const store = await open();
       await add(store, "batch_1", { ranges: [range(0, 9)] });
@@ -552,7 +578,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
       await store.releaseRange(by, until(now + 5));
       expect(await numberOf(store, "q", now + 4)).toBeUndefined();
       expect(await numberOf(store, "q", now + 5)).toBe(0);
-      await store.releaseAll();
+      await store.releaseAll(now);
       expect(await numberOf(store, "r", now)).toBe(0);
     });
 
@@ -768,7 +794,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         expect(await validations("p", now)).toBe(1);
         // Its process has died, or is restarted.
         expect(await validations("q", now + minute)).toBe(2);
-        await store.releaseAll();
+        await store.releaseAll(now);
         expect(await validations("r", now + minute)).toBe(3);
         await store.releaseJob({ id: "batch_1", validations: 2 }, "r", until(now + minute));
         expect(await validations("s", now + minute)).toBe(3);
