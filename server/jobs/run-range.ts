@@ -358,8 +358,11 @@ export class RangeRun implements HeldRange {
       return await retryStorage(this.#options, () =>
         writeSegment(files, this.#range, line, kind, open()),
       );
-    } catch (error) {
-      return stopping.aborted ? stopped : this.#failed(toGatewayError(error, undefined));
+    } catch (cause) {
+      if (stopping.aborted) return stopped;
+      // The results of a vendor are paid for, and stay at the vendor: they are delivered again.
+      const isAtVendor = this.#range.phase === "delivering";
+      return isAtVendor ? this.#endOf(cause) : this.#failed(resultsNotStored(cause));
     }
   }
 
@@ -427,6 +430,14 @@ function countErrors(lines: readonly (LastError | undefined)[]): readonly LineEr
   }
   return [...counts.values()];
 }
+
+/** What the lines cost is charged: their ledger rows were written before. */
+const resultsNotStored = (cause: unknown): GatewayError =>
+  new GatewayError(
+    "storage_unavailable",
+    "The results of the job could not be stored for a minute and are lost. Its requests are billed: see their ledger rows. Ask the operator of this gateway to check its storage.",
+    { cause },
+  );
 
 const incompleteInput = (): GatewayError =>
   new GatewayError("job_input_missing", "The input of the job has fewer lines than it had before.");

@@ -618,6 +618,36 @@ test("a job whose input is gone ends after its lines in flight, and keeps their 
   expect(world.ended[0]?.completed).toBe(output.length);
 });
 
+test("the results of a vendor that cannot be stored for a while are delivered again", async () => {
+  await using world = startWorld({ lines: 10, perRange: 10 });
+  await world.submit();
+  world.openWith(async (held) => {
+    if (!(await held.record({ phase: "delivering" }))) return { kind: "stopped" };
+    const vendor = { priceFactor: 1 } as NonNullable<JobLine["vendor"]>;
+    async function* delivered() {
+      for await (const line of world.linesOf(held.range)) yield { ...line, vendor };
+    }
+    return { lines: delivered() };
+  });
+  // More often than it is tried at once.
+  let failures = 40;
+  const { files } = world;
+  const write = files.write.bind(files);
+  files.write = async (name, chunks) => {
+    if (name.endsWith(".output") && failures-- > 0)
+      throw new GatewayError("storage_unavailable", "The store is down.");
+    return write(name, chunks);
+  };
+  const { wake } = world.start("a", ok);
+  await until(() => {
+    if (failures < 20) world.pass(1000);
+    wake();
+    return world.ended.length > 0;
+  });
+  expect(failures).toBeLessThan(0);
+  expect(world.ended).toMatchObject([{ completed: 10, failed: 0 }]);
+});
+
 test("a job whose results do not fit on the disk fails with that reason", async () => {
   await using world = startWorld();
   await world.submit();
@@ -627,7 +657,10 @@ test("a job whose results do not fit on the disk fails with that reason", async 
   expect(world.ended).toMatchObject([
     {
       status: "failed",
-      error: { code: "storage_unavailable", status_code: 503 },
+      error: {
+        ...{ code: "storage_unavailable", status_code: 503 },
+        message: expect.stringContaining("for a minute"),
+      },
       lines: 1000,
       completed: 0,
       failed: 1000,

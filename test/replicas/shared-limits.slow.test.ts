@@ -7,7 +7,7 @@ import { sharedRateLimitCounters } from "../../server/limits/rate-limit-counters
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import type { Reservation } from "../../server/request/reservation.ts";
 import { RedisConnection } from "../../server/storage/redis/client.ts";
-import { leaseMs } from "../../server/storage/redis/limits-scripts.ts";
+import { forgetEndedMs, leaseMs } from "../../server/storage/redis/limits-scripts.ts";
 import { accountLaws } from "../budgets/account.laws.ts";
 import { budgeted, certain, noon, reserveIn, withRow } from "../budgets/budgets-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -232,6 +232,29 @@ testWithRedis("three replicas together spend exactly the budget", async () => {
     expect(budgets.status(dollarADay, noon)[0]).toMatchObject({ spent: 1, reserved: 0 });
   }
 });
+
+testWithRedis(
+  "what a replica had spent that never returns counts for a day, and is then reported and forgotten",
+  async () => {
+    let now = 1000;
+    const forgotten: unknown[] = [];
+    const replicas = testReplicas(2, {
+      redis,
+      now: () => now,
+      onForgotten: (amount) => forgotten.push(amount),
+    });
+    const [gone, other] = replicas.map((replica) => openBudgets(replica)) as TestBudgets[];
+    (await gone?.reserve(0.6))?.(0.6);
+    await replicas[0]?.settle();
+    // The budget belongs to a day; here its requests arrive at the same time, whatever the clock is.
+    now += forgetEndedMs;
+    expect(await other?.reserve(0.5)).toBeUndefined();
+    expect(forgotten).toEqual([]);
+    now += 1000;
+    expect(await other?.reserve(0.5)).toBeDefined();
+    expect(forgotten).toEqual([{ replica: "0", dollars: 0.6 }]);
+  },
+);
 
 testWithRedis("what Redis has lost returns with the next renewal", async () => {
   const replicas = testReplicas(2, { redis, now: () => 0 });

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createBudgets } from "../../server/budgets/budgets.ts";
 import { OwnerBudgets } from "../../server/budgets/owner-budgets.ts";
 import { Accounts } from "../../server/ledger/accounts.ts";
-import { toNanos } from "../../server/lib/nano-dollars.ts";
+import { toDollars, toNanos } from "../../server/lib/nano-dollars.ts";
 import { SharedLimiter } from "../../server/limits/shared-limiter.ts";
 import { type RedisConnection, RedisUnavailableError } from "../../server/storage/redis/client.ts";
 import type { LimitsUpdate } from "../../server/storage/redis/shared-limits.ts";
@@ -23,6 +23,8 @@ interface TestReplicasOptions {
   /** Milliseconds, of the replicas and of Redis. */
   readonly now: () => number;
   readonly isReachable?: () => boolean;
+  /** `replica`: its number. */
+  readonly onForgotten?: (amount: { readonly replica: string; readonly dollars: number }) => void;
 }
 
 interface Named {
@@ -31,7 +33,7 @@ interface Named {
 
 /** Replicas that share limits with each other, and with no others. */
 export function testReplicas(count: number, options: TestReplicasOptions): TestReplica[] {
-  const { redis, now, isReachable = () => true } = options;
+  const { redis, now, isReachable = () => true, onForgotten = () => undefined } = options;
   const group = randomUUID();
   const own = <T extends Named>(items: readonly T[]): T[] =>
     items.map((item) => ({ ...item, name: `${group}:${item.name}` }));
@@ -75,7 +77,8 @@ export function testReplicas(count: number, options: TestReplicasOptions): TestR
       onError: (error) => {
         if (!(error instanceof RedisUnavailableError)) throw error;
       },
-      onForgotten: () => undefined,
+      onForgotten: ({ replica: of, nanos }) =>
+        onForgotten({ replica: of.slice(group.length + 1), dollars: toDollars(nanos) }),
     });
     return {
       limiter,

@@ -169,6 +169,24 @@ test.each([
   },
 );
 
+test("lines at the vendor of a batch that fails meanwhile, such as for want of storage, are charged their estimates", async () => {
+  const id = await runningBatch();
+  change(
+    `UPDATE jobs SET status = 'finalizing', ending = 'failed', finalizing_at = ?,
+       error = '{"code":"storage_unavailable","message":"No space.","type":"","param":null}' WHERE id = ?`,
+    Date.now(),
+    id,
+  );
+  const batch = await endOf(client, id);
+  expect(batch).toMatchObject({ status: "failed", request_counts: { completed: 0, failed: 3 } });
+  const rows = rowsOf(batch);
+  expect(rows.map(({ requestId }) => requestId)).toEqual([0, 1, 2].map((n) => `${id}-${n}`));
+  for (const { estimatedCost } of rows) expect(estimatedCost).toBeCloseTo(estimate, 9);
+  expect(reserved()).toEqual([]);
+  // It does not go on there.
+  await until(() => vendor.batches[0]?.state === "cancelling");
+});
+
 test("a line that a completed batch has no result for is charged its estimate, with its end user and its tags", async () => {
   Object.assign(vendor.control, { isReady: true, alter: (all: unknown[]) => all.slice(1) });
   const body = { model: "embedding", input: "text a", user: "ann", metadata: { team: "red" } };
