@@ -20,6 +20,7 @@ import type {
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import type { JobKind, JobLine, LineResult } from "./job-kind.ts";
 import { bodyOf, interruptedError, LineContext, type RunLine } from "./line-request.ts";
+import { nextLineStep } from "./next-step.ts";
 import { retryDelay } from "./waits.ts";
 
 interface JobControlOptions {
@@ -171,17 +172,24 @@ export class LineAttempts {
       : AbortSignal.any([stopping, controlOf(range.job.id).endingSignal]);
   }
 
-  /** The next step of the line, by the row of its range. Undefined if it is sent, or what was sent is awaited. */
+  /** Undefined if the line is sent, or what was sent is awaited. */
   #endUnsent({ range, earlier, kind, line }: RunningLine): LineEnd | undefined {
     const { stopping, controlOf } = this.#options;
     const { isPaused, ending, job } = controlOf(range.job.id);
-    // A line that was sent ends, also in a job that is paused.
-    if (stopping.aborted || (isPaused && earlier.sent === 0)) return stopped;
-    if (line.failure) return none(line.failure);
-    // The vendor has run it, and bills it.
-    if (line.vendor) return undefined;
-    if (earlier.sent === 0) return ending ? none(kind.notRun(job, false)) : undefined;
-    return earlier.upstreamJobs === null ? none(interruptedError()) : undefined;
+    const isEnding = ending !== null;
+    const state = { line, earlier, isStopping: stopping.aborted, isPaused, isEnding };
+    switch (nextLineStep(state)) {
+      case "send":
+        return undefined;
+      case "stop":
+        return stopped;
+      case "fail":
+        return line.failure && none(line.failure);
+      case "skip":
+        return none(kind.notRun(job, false));
+      case "interrupted":
+        return none(interruptedError());
+    }
   }
 
   /** False: for all that the next process knows, the line may have been billed. */

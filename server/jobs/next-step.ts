@@ -1,5 +1,6 @@
 /**
- * What the process that has claimed a range does next: decided here, by the columns of its row, and nowhere else.
+ * What the process that has claimed a range does next: decided here, by the columns of its row and what the vendor has
+ * said since, and nowhere else.
  *
  * The way of a range. A process claims it for the time of a lease, which it renews, and writes its name into the row
  * (`holder`). It takes one step after the other, and records each step that costs money before it takes it. When it
@@ -15,6 +16,9 @@ export const cancelMs = 15 * 60_000;
 /** A process that dies while it reads the results has tried too. Results that are given up have as many readings. */
 export const maxReadings = 3;
 
+/** After this time, a batch that is not in the vendor's list was not created: it is not paid for twice. */
+const settleMs = 2 * 60_000;
+
 export type Step =
   /** The lines run as requests of this gateway, or end because their job does. */
   | "run"
@@ -24,18 +28,44 @@ export type Step =
   | "upload"
   /** The vendor's batch is created. */
   | "create"
-  /** It is looked up, because it may have been created. If it was not, it is created, unless the lines must end. */
+  /** The vendor is asked for its batches, because this one may have been created. */
   | "find"
-  /** The vendor is asked whether it has ended. It is canceled if the job ends, or if its API key was revoked. */
+  /** The batch was created: its id is recorded. */
+  | "adopt"
+  /** It was not created, and never will be: its lines end. */
+  | "withdraw"
+  /** The vendor is asked whether it has ended. */
   | "poll"
-  /** It is canceled, and the lines end without its results. */
+  /** The vendor has too many requests in its queue: the batch is created again later. */
+  | "createLater"
+  /** It is canceled, because the job ends, or because its API key was revoked. Its results are awaited. */
+  | "cancel"
+  /** It is canceled, and its results are not awaited. */
   | "abandon"
+  /** It has ended: that is recorded. */
+  | "end"
+  /** The range is claimed again later. */
+  | "wait"
   /** Its results become those of the lines. */
   | "deliver"
-  /** It cannot be reached any more. It is recorded that its results are not awaited. */
+  /** It is recorded that its results are not awaited any more. */
   | "giveUp"
   /** Its lines end without its results. Each that the vendor may bill is charged its estimate. */
   | "charge";
+
+/** What the vendor has said about the batch since the range was claimed. */
+export type Answer =
+  /** Its list has the batch, or has not. */
+  | { readonly kind: "found" | "missing" }
+  | { readonly kind: "running" }
+  /** `isQueueFull`: it failed because the vendor has too many requests in its queue. */
+  | { readonly kind: "ended"; readonly isQueueFull?: boolean }
+  /** The vendor does not know the batch any more. */
+  | { readonly kind: "unknown" }
+  /** The vendor was asked to cancel it. `error`: it did not respond. */
+  | { readonly kind: "canceling"; readonly error?: Error }
+  /** It does not respond as it should. */
+  | { readonly kind: "unresponsive" };
 
 interface Surroundings {
   /** The upstream that the lines are for exists, and has batches. */
@@ -45,11 +75,13 @@ interface Surroundings {
    * deleted, or the API key may not use it any more.
    */
   readonly payer: "present" | "moved" | "revoked" | "gone";
+  /** Undefined if the vendor was not asked in this phase since the range was claimed. */
+  readonly answer: Answer | undefined;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-type RangeRow = Pick<ClaimedRange, "phase" | "readings"> & {
+type RangeRow = Pick<ClaimedRange, "phase" | "phaseSince" | "readings"> & {
   readonly job: Pick<StoredJob, "ending" | "cancellingAt" | "deadline">;
 };
 
@@ -80,20 +112,88 @@ function nextUnsent({ phase, job }: RangeRow, { hasVendor, payer }: Surroundings
  * The vendor may have the batch, and what it bills is charged: by its results, also if the model has another upstream
  * now, or if the API key was revoked. If they cannot be had, by the estimates.
  */
-function nextSent(
-  { phase, readings, job }: RangeRow,
-  { hasVendor, payer, now }: Surroundings,
-): Step {
+function nextSent(range: RangeRow, around: Surroundings): Step {
+  const { phase, readings, job } = range;
+  const { hasVendor, payer, now } = around;
   if (phase === "delivering" && readings >= maxReadings) return "charge";
   if (!hasVendor) return "giveUp";
-  if (payer === "gone") return "abandon";
+  const mustEnd = job.ending !== null || payer === "revoked";
+  if (payer === "gone") return nextAbandoned(range, around);
   if (phase === "creating") {
-    const mustEnd = job.ending !== null || payer === "revoked";
-    return payer === "moved" || (mustEnd && isLate(job, now)) ? "abandon" : "find";
+    const isAbandoned = payer === "moved" || (mustEnd && isLate(job, now));
+    return isAbandoned ? nextAbandoned(range, around) : nextUncertain(range, around, mustEnd);
   }
-  return phase === "delivering" ? "deliver" : "poll";
+  return phase === "delivering" ? "deliver" : nextPolled(range, around, mustEnd);
 }
 
+/** An attempt to create the batch was recorded, and it is not known what came of it. */
+function nextUncertain(
+  range: RangeRow,
+  { answer, now }: Surroundings,
+  mustEnd: boolean,
+): "find" | "adopt" | "wait" | "withdraw" | "create" {
+  if (!answer) return "find";
+  if (answer.kind === "found") return "adopt";
+  if (answer.kind !== "missing" || now < certainAt(range)) return "wait";
+  return mustEnd ? "withdraw" : "create";
+}
+
+function nextPolled({ phase, phaseSince }: RangeRow, around: Surroundings, mustEnd: boolean): Step {
+  const { answer, now } = around;
+  if (!answer) return "poll";
+  if (answer.kind === "unknown") return "giveUp";
+  if (answer.kind === "ended") return answer.isQueueFull && !mustEnd ? "createLater" : "end";
+  if (!mustEnd || answer.kind === "canceling") return "wait";
+  return phase === "canceling" && now > phaseSince + cancelMs ? "giveUp" : "cancel";
+}
+
+/** Nobody can pay for its results any more, or the job waits no longer. */
+function nextAbandoned(range: RangeRow, { payer, answer, now }: Surroundings): Step {
+  if (!answer) return range.phase === "creating" ? "find" : "abandon";
+  if (answer.kind === "found") return "abandon";
+  if (answer.kind === "missing" && now >= certainAt(range))
+    return payer === "moved" ? "fail" : "run";
+  if (answer.kind === "canceling" && !answer.error) return "giveUp";
+  return isLate(range.job, now) ? "giveUp" : "wait";
+}
+
+/** The request that creates the batch may be on its way until then. */
+export const certainAt = ({ phaseSince }: Pick<RangeRow, "phaseSince">): number =>
+  phaseSince + settleMs;
+
 /** The job ended long ago: it does not wait for the vendor any more. */
-export const isLate = ({ cancellingAt, deadline }: RangeRow["job"], now: number): boolean =>
+const isLate = ({ cancellingAt, deadline }: RangeRow["job"], now: number): boolean =>
   now > (cancellingAt ?? deadline) + cancelMs;
+
+export type LineStep =
+  /** It is sent, or what was sent is awaited, or its result is delivered. */
+  | "send"
+  /** The range is given back, and another process goes on with the line. */
+  | "stop"
+  /** It fails with the error that was found before. */
+  | "fail"
+  /** It ends, because its job does. */
+  | "skip"
+  /** An earlier process sent it, and nobody knows what came of it: it may have been billed. */
+  | "interrupted";
+
+interface LineState {
+  readonly line: { readonly failure?: unknown; readonly vendor?: unknown };
+  /** What an earlier process has sent of it. */
+  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
+  readonly isStopping: boolean;
+  readonly isPaused: boolean;
+  readonly isEnding: boolean;
+}
+
+/** The next step of a line of a range in the phase `lines`, or whose results are delivered. */
+export function nextLineStep(state: LineState): LineStep {
+  const { line, earlier, isStopping, isPaused, isEnding } = state;
+  // A line that was sent ends, also in a job that is paused.
+  if (isStopping || (isPaused && earlier.sent === 0)) return "stop";
+  if (line.failure) return "fail";
+  // The vendor has run it, and bills it.
+  if (line.vendor) return "send";
+  if (earlier.sent === 0) return isEnding ? "skip" : "send";
+  return earlier.upstreamJobs === null ? "interrupted" : "send";
+}

@@ -4,7 +4,7 @@
  */
 import type { ChargedLines, JobBudget } from "../../jobs/job-budget.ts";
 import { type HeldRange, type JobLine, lastErrorOf, type RangeEnd } from "../../jobs/job-kind.ts";
-import { cancelMs, maxReadings } from "../../jobs/next-step.ts";
+import { type Answer, certainAt, maxReadings } from "../../jobs/next-step.ts";
 import { jobFolder } from "../../jobs/segments.ts";
 import { retryAt } from "../../jobs/waits.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -47,6 +47,14 @@ export interface VendorBatchOptions {
   readonly now: () => number;
 }
 
+/** What the vendor has said: the next step follows from it. */
+export type VendorAnswer =
+  | VendorStatus
+  | { readonly kind: "found"; readonly id: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "unknown" | "unresponsive"; readonly error: VendorError }
+  | Extract<Answer, { kind: "canceling" }>;
+
 export type Ended = Extract<VendorStatus, { kind: "ended" }>;
 
 /** What the row of the range says about the batch besides its phase, as JSON in the column `vendor_batch`. */
@@ -79,24 +87,18 @@ export const vendorFilesOf = (range: Pick<ClaimedRange, "vendorBatch">): readonl
   return sent ? [sent.fileId, ...(sent.end?.files ?? [])] : [];
 };
 
-/** After this time, a batch of images that is not in the vendor's list was not created: it is not paid for twice. */
-const settleMs = 2 * 60_000;
-
 const stopped: RangeEnd = { kind: "stopped" };
 
-/** Each step returns how the range ends for now. Undefined if the next step follows. */
+/** The steps. Each returns what the vendor says, or how the range ends for now. Undefined if the next step follows. */
 export class VendorBatch {
   readonly #options: VendorBatchOptions;
   readonly #held: HeldRange;
   readonly #at: VendorTarget;
-  readonly #isEnding: boolean;
 
-  /** `isRevoked`: the API key of the job was revoked, or has expired, so nothing more is sent. */
-  constructor(options: VendorBatchOptions, held: HeldRange, at: VendorTarget, isRevoked = false) {
+  constructor(options: VendorBatchOptions, held: HeldRange, at: VendorTarget) {
     this.#options = options;
     this.#held = held;
     this.#at = at;
-    this.#isEnding = isRevoked || held.range.job.ending !== null;
   }
 
   async upload(
@@ -155,65 +157,69 @@ export class VendorBatch {
   }
 
   /** An earlier attempt may have created the batch. */
-  async find(): Promise<RangeEnd | undefined> {
-    const found = await this.#lookUp();
-    if ("wait" in found) return { kind: "waits", wait: found.wait };
-    if (found.id !== undefined)
-      return this.#record({ phase: "created", ...stored({ ...this.#sent, id: found.id }) });
-    return this.#isEnding ? this.#record({ phase: "lines" }) : this.create();
-  }
-
-  /** `id`: undefined if it was certainly not created. */
-  async #lookUp(): Promise<Pick<SentBatch, "id"> | { readonly wait: Wait }> {
+  async find(): Promise<VendorAnswer> {
     const { api, endpoint } = this.#at;
-    const { phaseSince: since, lastError } = this.#held.range;
-    const found = await attempt(api.find(endpoint, this.#sent.name, since));
+    const { phaseSince } = this.#held.range;
+    const found = await attempt(api.find(endpoint, this.#sent.name, phaseSince));
+    if ("value" in found)
+      return found.value === undefined ? { kind: "missing" } : { kind: "found", id: found.value };
+    const { failure: error } = found;
     // An image is never paid for twice; embeddings are sent again if the vendor cannot list its batches.
     const isImage = generatesImages(operationOf(this.#job));
-    if ("failure" in found && (isImage || found.failure.outcome !== "refused"))
-      return { wait: this.#waitAfter(found.failure) };
-    if ("value" in found && found.value !== undefined) return { id: found.value };
-    // The request that creates it may still be on its way.
-    const until = since + settleMs;
-    return this.#options.now() < until ? { wait: { until, error: lastError } } : {};
+    return error.outcome === "refused" && !isImage
+      ? { kind: "missing" }
+      : { kind: "unresponsive", error };
   }
 
-  async poll(): Promise<RangeEnd | undefined> {
-    const { now } = this.#options;
-    const { api, endpoint } = this.#at;
-    const { phase, phaseSince } = this.#held.range;
-    const { id = "" } = this.#sent;
-    const polled = await attempt(api.poll(endpoint, id));
-    if ("failure" in polled && isUnknown(polled.failure))
-      return this.#giveUp(`the vendor does not know it any more: ${polled.failure.message}`);
-    if ("value" in polled && polled.value.kind === "ended") {
-      const { value: end } = polled;
-      return end.isQueueFull && !this.#isEnding ? this.#createLater(end) : this.#end(end);
-    }
-    if (this.#isEnding) {
-      if (phase === "canceling" && now() > phaseSince + cancelMs)
-        return this.#giveUp("the vendor did not end it in 15 minutes after it was canceled");
-      if (phase !== "canceling" && !(await this.#held.record({ phase: "canceling" })))
-        return stopped;
-      // It is being canceled, or has ended: the next poll shows it.
-      await attempt(api.cancel(endpoint, id));
-    }
-    if ("failure" in polled) return this.tryAgain(polled.failure);
-    return waits(retryAt(this.#held.range.phaseSince, now()));
+  adopt(id: string): Promise<RangeEnd | undefined> {
+    return this.#record({ phase: "created", ...stored({ ...this.#sent, id }) });
   }
 
-  /** The lines of the range end without its results: it must not cost more. */
-  async abandon(): Promise<{ readonly wait: Wait } | "canceled" | "not created"> {
+  withdraw(): Promise<RangeEnd | undefined> {
+    return this.#record({ phase: "lines" });
+  }
+
+  async poll(): Promise<VendorAnswer> {
     const { api, endpoint } = this.#at;
-    const { sent } = storedBatchOf(this.#held.range);
-    if (!sent) return "not created";
-    const found = this.#held.range.phase === "creating" ? await this.#lookUp() : sent;
-    if ("wait" in found) return found;
-    if (found.id === undefined) return "not created";
-    const canceled = await attempt(api.cancel(endpoint, found.id));
-    // It has ended, or is unknown.
-    if (!("failure" in canceled) || canceled.failure.outcome === "refused") return "canceled";
-    return { wait: this.#waitAfter(canceled.failure) };
+    const polled = await attempt(api.poll(endpoint, this.#sent.id ?? ""));
+    if ("value" in polled) return polled.value;
+    const { failure: error } = polled;
+    // A key of the upstream that is refused may be replaced: only an unknown batch is gone.
+    return { kind: error.status === 404 ? "unknown" : "unresponsive", error };
+  }
+
+  async cancel(): Promise<VendorAnswer | RangeEnd> {
+    const isRecorded = this.#held.range.phase === "canceling";
+    if (!isRecorded && !(await this.#held.record({ phase: "canceling" }))) return stopped;
+    return this.abandon();
+  }
+
+  /** The batch, if its id is not recorded, is the one that was found. */
+  async abandon(id = this.#sent.id ?? ""): Promise<Extract<Answer, { kind: "canceling" }>> {
+    const { api, endpoint } = this.#at;
+    const canceled = await attempt(api.cancel(endpoint, id));
+    // If the vendor refuses, it has ended, or is unknown: the next poll shows it.
+    const isRefused = !("failure" in canceled) || canceled.failure.outcome === "refused";
+    return isRefused ? { kind: "canceling" } : { kind: "canceling", error: canceled.failure };
+  }
+
+  /** Cancels the batch of a range whose job has ended. False: the vendor may still run it. */
+  async cancelAfterEnd(): Promise<boolean> {
+    const { range } = this.#held;
+    if (range.phase !== "creating") return (await this.abandon()).error === undefined;
+    const answer = await this.find();
+    if (answer.kind === "found") return (await this.abandon(answer.id)).error === undefined;
+    return answer.kind === "missing" && this.#options.now() >= certainAt(range);
+  }
+
+  /** `answer`: why. */
+  wait(answer: VendorAnswer): RangeEnd {
+    const { range } = this.#held;
+    if (answer.kind === "missing")
+      return { kind: "waits", wait: { until: certainAt(range), error: range.lastError } };
+    if ("error" in answer && answer.error) return this.tryAgain(answer.error);
+    const until = retryAt(range.phaseSince, this.#options.now());
+    return { kind: "waits", wait: { until, error: null } };
   }
 
   /** Rejects if the file is still at the vendor. */
@@ -256,16 +262,12 @@ export class VendorBatch {
   }
 
   /** From the time of this phase on, its lines are charged. */
-  #end(end: Ended): Promise<RangeEnd | undefined> {
+  end(end: Ended): Promise<RangeEnd | undefined> {
     return this.#record({ phase: "delivering", ...stored({ ...this.#sent, end }) });
   }
 
-  #giveUp(reason: string): Promise<RangeEnd | undefined> {
-    return giveUp(this.#held, reason, this.#options.log);
-  }
-
   /** The vendor has too many requests in its queue: the batch is created again, under another name. */
-  async #createLater({ reason = "The vendor's queue is full." }: Ended): Promise<RangeEnd> {
+  async createLater({ reason = "The vendor's queue is full." }: Ended): Promise<RangeEnd> {
     const { id: _, ...sent } = this.#sent;
     const now = this.#options.now();
     const name = `${nameOf(this.#held.range)}-${now.toString(36)}`;
@@ -338,15 +340,10 @@ const costOf = (nanos: number | null, maxNanos = nanos ?? 0) => ({
   maxDollars: toDollars(maxNanos),
 });
 
-const waits = (until: number): RangeEnd => ({ kind: "waits", wait: { until, error: null } });
-
 const reasonOf = (error: Error): LastError =>
   error instanceof GatewayError
     ? lastErrorOf(error)
     : { code: "upstream_error", message: error.message.slice(0, 500) };
-
-/** A key of the upstream that is refused may be replaced: only an unknown batch is gone. */
-const isUnknown = ({ status }: VendorError): boolean => status === 404;
 
 /**
  * The results of the batch are not awaited any more. From the time at which it ended, or from now on, its lines are

@@ -12,10 +12,8 @@
  *    `creating`: the batch is created, once. After a crash, or an error that does not say, it is looked up by its name.
  * 3. `created`. The batch is polled. `canceling`: it is canceled because the job ends, or its API key was revoked.
  * 4. `delivering`. Its results are downloaded, and each line runs through the request pipeline, as lines do that run
- * now,
- *    with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the
- * vendor's
- *    price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
+ *    now, with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the
+ *    vendor's price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
  * 5. The range has ended. Its files at the vendor are deleted, if that fails again and again for a day (`cleanUp`).
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always
@@ -26,7 +24,7 @@
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
 import type { ChargedLine, HeldRange, JobKind, RangeEnd } from "../../jobs/job-kind.ts";
-import { cancelMs, isLate, maxReadings, nextStep, type Step } from "../../jobs/next-step.ts";
+import { cancelMs, maxReadings, nextStep, type Step } from "../../jobs/next-step.ts";
 import type { ByteTurns } from "../../lib/byte-turns.ts";
 import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -51,6 +49,7 @@ import {
   fileNamesOf,
   giveUp,
   storedBatchOf,
+  type VendorAnswer,
   VendorBatch,
   type VendorBatchOptions,
   type VendorTarget,
@@ -121,8 +120,7 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
     };
     if (settled < lines && storedBatchOf(range).sent) {
       const reason = await failureOf(async () => {
-        const abandoned = await batch?.abandon();
-        if (typeof abandoned === "object")
+        if (!(await batch?.cancelAfterEnd()))
           throw new Error("The vendor does not say that it has ended.");
       });
       if (reason) log.warn("vendor-batch-not-canceled", { job: job.id, reason });
@@ -152,19 +150,19 @@ class OpenedRange {
     const { targetOf, now } = this.#options;
     const at = targetOf(this.#job);
     const payer = this.#payer();
+    const around = { hasVendor: at !== undefined, payer: stateOf(payer) };
+    let answer: VendorAnswer | undefined;
     for (;;) {
-      const step = nextStep(this.#held.range, {
-        hasVendor: at !== undefined,
-        payer: stateOf(payer),
-        now: now(),
-      });
+      const step = nextStep(this.#held.range, { ...around, answer, now: now() });
       if (step === "run") return { lines: this.#plain() };
       if (step === "charge") return { lines: this.#withoutResults(payer) };
       if (step === "fail") return { lines: this.#failed() };
-      const opened = at
-        ? await this.#take(step, at, payer)
+      const taken = at
+        ? await this.#take(step, at, payer, answer)
         : await this.#giveUp("its upstream was deleted, or has no batches any more");
-      if (opened) return opened;
+      if (taken && isOpened(taken)) return taken;
+      // An answer is about the phase in which it came.
+      answer = taken;
     }
   }
 
@@ -173,31 +171,43 @@ class OpenedRange {
     step: Exclude<Step, "run" | "charge" | "fail">,
     at: VendorTarget,
     payer: ChargedLines | GatewayError,
-  ): Promise<Opened | undefined> {
-    const isRevoked = stateOf(payer) === "revoked";
-    const batch = new VendorBatch(this.#options, this.#held, at, isRevoked);
+    answer: VendorAnswer | undefined,
+  ): Promise<Opened | VendorAnswer | undefined> {
+    const batch = new VendorBatch(this.#options, this.#held, at);
     switch (step) {
       case "upload":
         return batch.upload(payer as ChargedLines, this.#plain);
+      case "adopt":
+        return batch.adopt(idIn(answer) ?? "");
+      case "abandon":
+        return batch.abandon(idIn(answer));
+      case "createLater":
+        return batch.createLater(answer as Ended);
+      case "end":
+        return batch.end(answer as Ended);
+      case "wait":
+        return batch.wait(answer as VendorAnswer);
       case "deliver":
-        return this.#deliver(batch, at, isRevoked ? (payer as GatewayError) : undefined);
+        return this.#deliver(batch, at, payer);
       case "giveUp":
-        return this.#giveUp("its upstream has no batches any more");
-      case "abandon": {
-        const abandoned = await batch.abandon();
-        if (abandoned === "not created")
-          return { lines: stateOf(payer) === "moved" ? this.#failed() : this.#plain() };
-        if (abandoned === "canceled") return this.#giveUp(messageOf(payer));
-        if (!isLate(this.#job, this.#options.now())) return { kind: "waits", ...abandoned };
-        return this.#giveUp("the vendor did not say whether it was created");
-      }
+        return this.#giveUp(this.#reasonOf(payer, answer));
       default:
         return batch[step]();
     }
   }
 
-  async #giveUp(reason: string): Promise<RangeEnd | undefined> {
+  #giveUp(reason: string): Promise<RangeEnd | undefined> {
     return giveUp(this.#held, reason, this.#options.log);
+  }
+
+  /** Why the results of the batch are not awaited any more. */
+  #reasonOf(payer: ChargedLines | GatewayError, answer: VendorAnswer | undefined): string {
+    if (answer?.kind === "unknown")
+      return `the vendor does not know it any more: ${answer.error.message}`;
+    if (answer?.kind === "canceling" && !answer.error) return messageOf(payer);
+    return this.#held.range.phase === "canceling"
+      ? "the vendor did not end it in 15 minutes after it was canceled"
+      : "the vendor did not say whether it was created";
   }
 
   get #job(): StoredJob {
@@ -232,13 +242,14 @@ class OpenedRange {
     return isAtVendor(this.#held.range.phase) && generatesImages(operationOf(this.#job));
   }
 
-  /** `revoked`: why the API key cannot pay for more. */
   async #deliver(
     batch: VendorBatch,
     at: VendorTarget,
-    revoked: GatewayError | undefined,
+    payer: ChargedLines | GatewayError,
   ): Promise<Opened | undefined> {
     const { files, now, byteTurns } = this.#options;
+    // Why the API key cannot pay for more.
+    const revoked = revocationOf(payer);
     const { readings } = this.#held.range;
     const { end } = storedBatchOf(this.#held.range).sent ?? {};
     const names = fileNamesOf(this.#held.range);
@@ -381,6 +392,12 @@ class OpenedRange {
 
 const stopped: RangeEnd = { kind: "stopped" };
 
+const isOpened = (taken: Opened | VendorAnswer): taken is Opened =>
+  "lines" in taken || ["done", "stopped", "waits", "failed"].includes(taken.kind);
+
+const idIn = (answer: VendorAnswer | undefined): string | undefined =>
+  answer?.kind === "found" ? answer.id : undefined;
+
 function stateOf(payer: ChargedLines | GatewayError): "present" | "moved" | "revoked" | "gone" {
   if (!(payer instanceof GatewayError)) return "present";
   if (payer.kind === "invalid_api_key") return "revoked";
@@ -394,6 +411,9 @@ const isAtVendor = (phase: RangePhase): boolean =>
 const isUnavailable = (error: unknown): boolean =>
   error instanceof VendorError ||
   (error instanceof GatewayError && error.kind === "storage_unavailable");
+
+const revocationOf = (payer: ChargedLines | GatewayError): GatewayError | undefined =>
+  stateOf(payer) === "revoked" ? (payer as GatewayError) : undefined;
 
 const messageOf = (payer: ChargedLines | GatewayError): string =>
   payer instanceof GatewayError ? payer.message : "the model has another upstream";
