@@ -100,7 +100,7 @@ const isMember =
   (user: StoredUser): boolean =>
     user.projects?.includes(project) ?? false;
 
-/** `role`: in the project. Null: the general one. Undefined: as before. */
+/** `role`: in the project. Null removes it, so that the general role applies. If undefined, it stays. */
 function changed(
   user: StoredUser,
   project: string,

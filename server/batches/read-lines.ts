@@ -1,8 +1,8 @@
 /**
  * Reads the lines of a JSONL file as a stream, with one line at a time in memory, and parses them. Blank lines are
  * skipped, up to a maximum. A line of a batch's input file must be an object with `custom_id`, `method`, `url` and
- * `body`. The codes of a missing field, of another url and of `stream` are those that the tests of llama-stack
- * recorded at OpenAI (tests/integration/batches/test_batches_errors.py).
+ * `body`. The error codes for a missing field, another `url` and `stream` are OpenAI's, as recorded by the tests of
+ * llama-stack (tests/integration/batches/test_batches_errors.py).
  */
 
 import { isUtf8 } from "node:buffer";

@@ -1,8 +1,8 @@
 /**
- * A line of a job as the pipeline sees it: a request without a connection, and what is recorded of an image line before
- * and while it is sent, so that it is never paid for twice: the number of its upstream requests before each of them,
- * and the job of an upstream whose API is a queue. After a crash, a line with such a job is polled again; a line
- * without one may have been billed, and is not sent again.
+ * A line of a job in the request pipeline: a request without a connection. An image line is never paid for twice, so
+ * the row of its range has the number of its upstream requests, before each is sent, and the operations of upstreams
+ * whose API is a queue. After a crash, the operations are polled again. A line without one may have been billed, and is
+ * not sent again.
  */
 import type { BorrowedBytes } from "../lib/borrowed-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -178,7 +178,7 @@ interface RowFile {
 
 interface OpenedRows {
   readonly rows: RowFile;
-  /** Undefined: rows that have left the outbox are not in the ledger's database yet. */
+  /** If undefined, rows that have left the outbox are not in the ledger's database yet. */
   readonly onStored?: (rows: readonly LedgerRow[], sums: readonly SpentSum[]) => void;
   readonly accounts: Accounts;
   readonly queries: LedgerQueries;

@@ -71,7 +71,7 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
     readsImages?: ReadsImages,
   ): Promise<ParsedRequest<Q>>;
   /**
-   * Returns the error with the field names that this client used: a form has `image` where JSON has `images`. Absent:
+   * Returns the error with the field names that this client used: a form has `image` where JSON has `images`. If absent,
    * each field has only one name.
    */
   withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;

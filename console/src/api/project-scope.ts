@@ -3,7 +3,7 @@ import { useSearch } from "@tanstack/react-router";
 
 const maxLength = 300;
 
-/** Undefined: all projects of the user. */
+/** If undefined, all projects of the user. */
 export function useProjectScope(): string | undefined {
   const { project } = useSearch({ strict: false });
   const isValid = typeof project === "string" && project !== "" && project.length <= maxLength;

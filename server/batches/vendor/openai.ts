@@ -86,7 +86,7 @@ function readResultLine(line: JsonObject): VendorResult | undefined {
   return notRun.has(memberOf(error, "code")) ? undefined : { id, status: 500, body: { error } };
 }
 
-/** Texts of a list of names, without those that are missing. */
+/** The ids that are present. */
 export const present = (...ids: readonly unknown[]): readonly string[] =>
   ids.filter((id): id is string => typeof id === "string" && id !== "");
 

@@ -1,6 +1,6 @@
 /**
- * The batch API of a vendor, and requests to it with the URL, the API key and the HTTP client of the upstream. OpenAI's
- * and those that are like it are in `openai.ts`, Gemini's is in `gemini.ts`.
+ * The batch API of a vendor, and requests to it with the URL, the API key and the HTTP client of the upstream.
+ * `openai.ts` implements it for OpenAI and vendors with the same API, `gemini.ts` for Gemini.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";

@@ -35,7 +35,7 @@ type Validated = { readonly row: Row } | { readonly note: Note };
 /** A model, or why there is none. */
 type ResolvedModel = { readonly model: Model } | { readonly note: Note };
 
-/** Between two steps other requests are served. What was built before costs little. */
+/** The work between two steps, in which other requests are served. An entity that was built before costs little. */
 const [workOfStep, workOfBuild] = [1000, 10] as const;
 
 export class EntityBuilder {
@@ -90,7 +90,7 @@ export class EntityBuilder {
     const resolved = note
       ? { note }
       : { model: deepFreeze(configuredModel(row, upstreams, source)) };
-    // A message about a missing upstream suggests another one, which may be another after the next change.
+    // The message about a missing upstream suggests a similar name, which may change with the other upstreams.
     if (!note) this.#models.set(row, { upstreams: used, resolved });
     return resolved;
   }

@@ -64,7 +64,7 @@ export type Loaded =
 
 interface ComposeOptions {
   readonly version: number;
-  /** Unix milliseconds, to compare shutdown dates with. Undefined: there are no warnings about them. */
+  /** Unix milliseconds, to compare shutdown dates with. If undefined, there are no warnings about them. */
   readonly now: LoadOptions["now"] | undefined;
 }
 
@@ -86,8 +86,8 @@ export function loadSnapshot(options: LoadOptions): Loaded {
 }
 
 /**
- * Composes snapshots one after the other. What has not changed since the one before is neither validated nor built
- * again. In steps, between which a gateway serves requests.
+ * Composes one snapshot after the other, in steps between which the gateway serves requests. An entity that has not
+ * changed since the last snapshot is neither validated nor built again.
  */
 export class Composer {
   readonly #resolver: EntityResolver;

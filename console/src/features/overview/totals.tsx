@@ -59,7 +59,7 @@ const hourMs = 3_600_000;
 interface TotalsProps {
   readonly overview: Overview;
   readonly range: Range;
-  /** Undefined: all projects. */
+  /** If undefined, all projects. */
   readonly project: string | undefined;
 }
 

@@ -15,7 +15,7 @@ interface Figures {
   /** US dollars in the last 30 days. Null if not loaded. */
   readonly spend: number | null;
   readonly errorRate: number | null;
-  /** The one that is used up most. */
+  /** Its budget of which the largest share is used. */
   readonly budget: ShownBudget | undefined;
 }
 
