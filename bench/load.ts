@@ -49,6 +49,15 @@ function requestParts(url: string, scenario: Scenario): string[] {
   return `${lines.join("\r\n")}\r\n\r\n${body}`.split(placeholder);
 }
 
+let requestCount = 0;
+
+/** A whole request, which differs from all before it. */
+export function requestBytes(url: string, scenario: Scenario): Buffer {
+  const number = String(requestCount++).padStart(digits.series + digits.turn, "0");
+  const text = Buffer.from(requestParts(url, scenario).join(number));
+  return scenario.form ? Buffer.concat([text, scenario.form().bytes]) : text;
+}
+
 // Escapes of JSON are valid in Lua, as long as the text is ASCII. `formFile`: the bytes of the form.
 const script = (url: string, scenario: Scenario, formFile: string | undefined): string => `
 local form = ${formFile ? `io.open(${JSON.stringify(formFile)}, "rb"):read("*a")` : '""'}

@@ -53,7 +53,7 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
   rest: atRest,
   cold: fromColdStart,
   uncached: againstNginx({ scenario: uncachedText, mostCpu: targets.uncachedTextNginxRatio }),
-  limited: againstNginx({ scenario: limitedText, mostCpu: targets.uncachedTextNginxRatio }),
+  limited: againstNginx({ scenario: limitedText, mostCpu: targets.limitedTextNginxRatio }),
   cached: againstNginx({
     scenario: cachedText,
     mostCpu: targets.cachedTextNginxRatio,

@@ -229,6 +229,7 @@ export const cacheBytes = 64 * 1024 * 1024;
  */
 export const targets = {
   uncachedTextNginxRatio: 4.6,
+  limitedTextNginxRatio: 6,
   cachedTextNginxRatio: 1.5,
   passThroughNginxRatio: 2,
   manyTextsNginxRatio: 4.6,
