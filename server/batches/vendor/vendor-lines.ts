@@ -6,21 +6,30 @@
  * `vendor-batch.ts`):
  *
  * 1. `planned`. Each line passes the stages up to its upstream requests (`plan` of `stages.ts`). These are the
- *    vendor's input file, and what is needed to read their results is a file beside it (`sent-requests.ts`). The
- *    estimated cost is reserved in all budgets, and the file is uploaded.
- * 2. `uploaded`. From here on, the estimate in the row is reserved by every process (`server/jobs/job-budget.ts`).
- *    `creating`: the batch is created, once. After a crash, or an error that does not say, it is looked up by its name.
+ *    vendor's input file, and what is needed to read their results is a file beside it (`sent-requests.ts`).
+ * 2. `uploaded`. The vendor has the file. `creating`: the batch is created, once. After a crash, or an error that does
+ *    not say, it is looked up by its name.
  * 3. `created`. The batch is polled. `canceling`: it is canceled because the job ends, or its API key was revoked.
  * 4. `delivering`. Its results are downloaded, and each line runs through the request pipeline, as lines do that run
  *    now, with the vendor's results as responses to what was sent (`send`). So it is verified, cached, charged at the
- *    vendor's price of then, and written to the ledger. Its ledger row has the same id and time in each delivery.
+ *    vendor's price of then, and written to the ledger.
  * 5. The range has ended. Its files at the vendor are deleted, if that fails again and again for a day (`cleanUp`).
  *
  * Lines without a result run now (`cheapest`) or fail (`vendor`). Images that the vendor may have generated always
- * fail. A vendor bills what it ran, whether its results arrive or not. So where it cannot be known, each line that was
- * sent is charged the estimate that was sent with it: the results are given up (`giveUp` of `vendor-batch.ts`: the
- * vendor does not know the batch any more or does not end it, its upstream or the model was deleted, nobody can read
- * its results), or they have no result for the line.
+ * fail.
+ *
+ * Where the dollars of a line are, by the phase of its range:
+ *
+ * - `planned`: nowhere. While the file is written and uploaded, the most that the lines may cost is open in this process.
+ * - `uploaded` to `canceling`: open, in the column `reserved` of the range, which every process reserves
+ *   (`server/jobs/job-budget.ts`).
+ * - `delivering`: line by line out of `reserved` and into the ledger row of the line, whose id and time are the same in
+ *   each delivery. The row has the cost of the result, or the estimate that was sent with the line if there is no
+ *   result and the vendor may bill it all the same (`charge-without-result.ts`). That is so if a completed batch has
+ *   no result for the line, and for all lines of a batch that is given up (`giveUp` of `vendor-batch.ts`): the vendor
+ *   does not know it any more or does not end it, its upstream or the model was deleted, or nobody can read its
+ *   results. If the job fails, `chargeRest` does the same. Otherwise the vendor bills nothing for the line.
+ * - `refused`, `lines`: nowhere, until the line runs as a request.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
 import type { ChargedLine, HeldRange, JobKind, RangeEnd } from "../../jobs/job-kind.ts";
