@@ -8,7 +8,8 @@ import {
 import type { LimitTable } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
-import type { Demand, RateCounter, RateLimitCounters } from "./rate-limit-counters.ts";
+import type { Demand, RateLimitCounters } from "./rate-limit-counters.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 
 /**
  * One owner of limits (a key, project, end user, tag, model, upstream or target): its rate counters and concurrency
@@ -18,9 +19,9 @@ export class LimitScope {
   readonly id: string;
   readonly slots: ConcurrencySlots;
   readonly #counters: RateLimitCounters;
-  readonly #buckets = new Map<Rate, RateCounter>();
+  readonly #buckets = new Map<Rate, TokenBucket>();
   /** The buckets as an array, which is iterated several times per request. */
-  buckets: readonly { readonly rate: Rate; readonly bucket: RateCounter }[] = [];
+  buckets: readonly { readonly rate: Rate; readonly bucket: TokenBucket }[] = [];
 
   constructor(id: string, limits: Limits, counters: RateLimitCounters, now: number) {
     this.id = id;
@@ -29,7 +30,7 @@ export class LimitScope {
     this.apply(limits, now);
   }
 
-  bucket(rate: Rate): RateCounter | undefined {
+  bucket(rate: Rate): TokenBucket | undefined {
     return this.#buckets.get(rate);
   }
 

@@ -2,7 +2,7 @@
 import { type Rate, rateLimits } from "../../contract/limits-and-budgets.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LimitScope, Shortage } from "./limiter.ts";
-import type { RateCounter } from "./rate-limit-counters.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 
 // OpenAI's wording: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):
 // Limit 1000000, Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and
@@ -65,7 +65,7 @@ export function writeRateLimitHeaders(
 ): void {
   for (const { rate, unit, limit, remaining, reset } of headerNames) {
     let least = Infinity;
-    let tightest: RateCounter | undefined;
+    let tightest: TokenBucket | undefined;
     for (const scope of scopes) {
       const bucket = scope.bucket(rate);
       const left = bucket?.remaining(now) ?? Infinity;

@@ -154,7 +154,7 @@ export class SharedLimiter {
     const { outcome } = reply;
     const isTaken = outcome === "taken";
     if (lease) lease.isGranted = isTaken;
-    for (const [i, { counter }] of rates.entries()) counter.accept(reply.missing[i] ?? 0, at);
+    for (const [i, { counter }] of rates.entries()) counter.setMissing(reply.missing[i] ?? 0, at);
     for (const [i, state] of reply.slots.entries()) slots[i]?.accept(state, isTaken, this.clock());
     if (isTaken) budgets?.onReserved(id, demands, reply.budgets);
     if (outcome === "over_budget") throw budgets?.refusal(demands, reply.budgets);
@@ -174,7 +174,7 @@ export class SharedLimiter {
       slots: slots.map(({ name, limit }) => ({ name, limit, waitedMs: 0 })),
     });
     if (!reply) return;
-    for (const [i, { counter }] of rates.entries()) counter.accept(reply.missing[i] ?? 0, at);
+    for (const [i, { counter }] of rates.entries()) counter.setMissing(reply.missing[i] ?? 0, at);
     for (const [i, state] of reply.slots.entries()) slots[i]?.read(state, at);
   }
 

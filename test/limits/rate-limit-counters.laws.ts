@@ -2,8 +2,9 @@
 import { describe, expect, type Test, test } from "bun:test";
 import { type ConcurrencySlots, SlotLease } from "../../server/limits/concurrency-slots.ts";
 import { LimitScope, noDemand } from "../../server/limits/limiter.ts";
-import type { RateCounter, RateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
+import type { RateLimitCounters } from "../../server/limits/rate-limit-counters.ts";
 import type { SharedLimiter } from "../../server/limits/shared-limiter.ts";
+import type { TokenBucket } from "../../server/limits/token-bucket.ts";
 
 /** The counters, and with shared ones the limiter that takes from them. */
 interface TestRateLimitCounters {
@@ -19,7 +20,7 @@ export function rateLimitCounterLaws(
 ): void {
   const minute = 60_000;
 
-  const rateOf = (scope: LimitScope): RateCounter => {
+  const rateOf = (scope: LimitScope): TokenBucket => {
     const bucket = scope.bucket("requests");
     if (!bucket) throw new Error("no limit of requests");
     return bucket;

@@ -304,17 +304,24 @@ class OpenedRange {
     } = storedBatchOf(this.#held.range);
     const failure = failedError(reason);
     const isPayerGone = payer instanceof GatewayError && stateOf(payer) !== "moved";
+    // It fails with the reason why the API key cannot pay for it.
+    const mayRun = this.#mayRun || (isPayerGone && !this.#maySpendTwice);
+    yield* this.#sentLines(requests, async (line, sent) => {
+      const charged = await this.#charge(sent, requests, failure);
+      return mayRun ? { ...line, charged } : { ...line, charged, failure };
+    });
+  }
+
+  /** Lines that were not sent run now, or fail with the reason. */
+  async *#sentLines(
+    requests: SentRequests,
+    endOf: (line: BatchLine, sent: SentLine) => Promise<BatchLine>,
+  ): AsyncGenerator<BatchLine> {
     try {
       for await (const line of this.#plain()) {
         const found = await requests.find(line.number);
-        if (!found) yield line;
-        else if (found instanceof GatewayError) yield { ...line, failure: found };
-        else {
-          const charged = await this.#charge(found, requests, failure);
-          // It fails with the reason why the API key cannot pay for it.
-          const mayRun = this.#mayRun || (isPayerGone && !this.#maySpendTwice);
-          yield mayRun ? { ...line, charged } : { ...line, charged, failure };
-        }
+        if (found instanceof GatewayError) yield { ...line, failure: found };
+        else yield found ? await endOf(line, found) : line;
       }
     } finally {
       await requests.close();
@@ -341,7 +348,7 @@ class OpenedRange {
     return reservedFor(sent, this.#held.range.reserved?.isLikely === true);
   }
 
-  async *#delivered(
+  #delivered(
     { api, target: { upstream } }: VendorTarget,
     results: VendorResults,
     requests: SentRequests,
@@ -352,19 +359,10 @@ class OpenedRange {
     // A batch that was canceled for the API key: the other lines name the reason.
     const failure = end.outcome === "cancelled" ? revoked : undefined;
     const delivery: Delivery = { ...requests.sentTo, upstream, at, api, results };
-    try {
-      for await (const line of this.#plain()) {
-        const found = await requests.find(line.number);
-        if (!found) yield line;
-        else if (found instanceof GatewayError) yield { ...line, failure: found };
-        else {
-          const ended = await this.#withResult(line, found, delivery, end);
-          yield failure && !ended.vendor ? { ...ended, failure } : ended;
-        }
-      }
-    } finally {
-      await requests.close();
-    }
+    return this.#sentLines(requests, async (line, sent) => {
+      const ended = await this.#withResult(line, sent, delivery, end);
+      return failure && !ended.vendor ? { ...ended, failure } : ended;
+    });
   }
 
   async #withResult(
