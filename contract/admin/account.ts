@@ -70,6 +70,8 @@ export const inviteSchema = z
     user: z.string().describe("The id of the user."),
     url: z.string().describe("The one-time link. It is not shown again."),
     expires_at: z.string(),
+    sent_to: z.string().nullable().describe("The address that the link was sent to."),
+    mail_problem: z.string().nullable().describe("Why it could not be sent."),
   })
   .meta({ id: "Invite" });
 export type Invite = Infer<typeof inviteSchema>;

@@ -163,6 +163,16 @@ const projectValueSchema = z
       .describe(
         "Limits and budgets of each tag of its requests, by tag or by pattern with `*` and `?`.",
       ),
+    contact: z
+      .string()
+      .exactOptional()
+      .describe(
+        "An e-mail address: gets the budget alerts of the project, its keys and its tags. Requires VEXEL_SMTP_URL.",
+      ),
+    archived: z
+      .boolean()
+      .exactOptional()
+      .describe("Its API keys are refused, and lists leave it out."),
   })
   .meta({ id: "ProjectValue", description: "The id of a project is its name." });
 export type ProjectValue = Infer<typeof projectValueSchema>;

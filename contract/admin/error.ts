@@ -25,7 +25,13 @@ export const adminErrorSchema = z
       param: z.string().nullable(),
       code: z.string().nullable(),
       used_by: z
-        .array(z.strictObject({ kind: z.enum(["model", "key"]), id: z.string(), name: z.string() }))
+        .array(
+          z.strictObject({
+            kind: z.enum(["model", "key", "alert"]),
+            id: z.string(),
+            name: z.string(),
+          }),
+        )
         .exactOptional()
         .describe("What refers to the entity, with the code `in_use`: at most 100."),
       i18n: translatableSchema.optional().describe("Of `message`. If absent, it has no id."),

@@ -56,6 +56,10 @@ export const apiKeySchema = z
   .meta({ id: "ApiKey", description: "An API key as lists show it: never the key itself." });
 export type ApiKey = Infer<typeof apiKeySchema>;
 
+/** Keys to look at: not used for 90 days, or with an end within a week. */
+export const keyReviews = ["unused", "expiring"] as const;
+export type KeyReview = (typeof keyReviews)[number];
+
 export const keyUseSchema = z
   .strictObject({
     object: z.literal("key_use"),

@@ -12,6 +12,8 @@ export const adminErrors = {
   choose_own_project: "Choose one of your projects for the key: {projects}.",
   not_a_member: "You are not a member of project {project}.",
   no_such_project: "Project {project} does not exist.",
+  project_archived:
+    "The project {project} is archived. Restore it first, or choose another project.",
   create_project_first: "Project {project} does not exist. Create it first.",
   unknown_project_of_user:
     "Invalid 'projects': project {project} does not exist. Create it first, or leave it out.",
@@ -123,6 +125,8 @@ export const adminErrors = {
     "The {kind} {id} is used by the API keys {names}{more}. Change or delete them first.",
   used_by_models:
     "The {kind} {id} is used by the models {names}{more}. Change or delete them first.",
+  is_referenced:
+    "The {kind} {id} is used by {names}{more}. Change them first, or delete it with force=true.",
   and_more: " and {count} more",
   id_is_path:
     "Invalid '{param}': '.' and '..' are not allowed, because they mean another path in a URL.",

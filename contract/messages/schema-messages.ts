@@ -28,6 +28,7 @@ export const schemaMessages = {
   mail_only: "must contain only email addresses",
   mail_max: "must have at most {max} email addresses",
   mail_invalid: "contains an invalid email address",
+  mail_address: "is not an email address",
   webhook_secret_missing: "is required to sign requests",
   webhook_secret_absent: "must not be set for email",
   tag_pattern:

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { schemaText } from "../messages/schema-messages.ts";
 import { budget, endUserOrTagLimits, limits, tagBudgets, tagLimits } from "./limits.ts";
-import { id, name, secret } from "./names.ts";
+import { id, mailAddress, name, secret } from "./names.ts";
 
 /** How options that a target does not support are handled. */
 export const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
@@ -84,6 +84,10 @@ export const project = z.strictObject({
   perEndUser: endUserOrTagLimits.optional(),
   /** Of each tag of its requests. */
   perTag: tagLimits.optional(),
+  /** Gets the budget alerts of the project, its keys and its tags by e-mail. */
+  contact: mailAddress.optional(),
+  /** Its API keys are refused, and lists leave it out. */
+  archived: z.boolean().optional(),
 });
 
 /** The budgets of a project, without its limits. A budget that is absent is removed. */

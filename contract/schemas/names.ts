@@ -15,6 +15,12 @@ export const name = z
   .max(200)
   .regex(/^[^\p{C}]*$/u, schemaText("no_line_breaks"));
 
+/** One address of a mailbox, without a name. */
+export const mailAddress = z
+  .string()
+  .max(254)
+  .regex(/^[^\s@,<>"]{1,64}@[^\s@,<>"]{1,190}$/, schemaText("mail_address"));
+
 /** Sent in a header: a trailing line break, which secret files often have, would break every request. */
 export const secret = z
   .string()

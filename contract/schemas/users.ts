@@ -4,6 +4,7 @@ import { minPasswordLength } from "../admin/constants.ts";
 import { projectRoles, roles } from "../admin/roles.ts";
 import { schemaText } from "../messages/schema-messages.ts";
 import { boundedRecord } from "./bounded-record.ts";
+import { mailAddress } from "./names.ts";
 
 const userName = z
   .string()
@@ -71,6 +72,10 @@ export const changedUserBody = z.strictObject({
   project_roles: rolesOfProjects.optional(),
 });
 
+export const movedKeysBody = z.strictObject({
+  to: z.string().max(200).describe("The id of the user that the keys are shown with from now on."),
+});
+
 export const signInBody = z.strictObject({
   name: z.string().max(200),
   password: z.string().max(maxPasswordLength),
@@ -117,6 +122,9 @@ export const oidcTestBody = z.strictObject({ result: z.string().max(20_000) });
 const maxInviteHours = 7 * 24;
 export const newInviteBody = z.strictObject({
   expires_in_hours: z.int().min(1).max(maxInviteHours).default(72),
+  email: mailAddress
+    .optional()
+    .describe("The link is also sent to this address, if VEXEL_SMTP_URL is set."),
 });
 export const inviteTokenBody = z.strictObject({ token });
 export const acceptedInviteBody = z.strictObject({ token, password: newPassword });

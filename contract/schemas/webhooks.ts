@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { webhookFormats } from "../admin/constants.ts";
 import { schemaText } from "../messages/schema-messages.ts";
+import { mailAddress } from "./names.ts";
 
 /** Unlike an upstream's URL it may have a query: many receivers are identified by it. */
 const url = z
@@ -28,8 +29,8 @@ function addressProblem(pathname: string, text: string): string | undefined {
   if (text.includes("?") || text.includes("#")) return schemaText("mail_only");
   const addresses = pathname.split(",");
   if (addresses.length > maxAddresses) return schemaText("mail_max", { max: maxAddresses });
-  const isAddress = (each: string): boolean => /^[^\s@,<>"]{1,64}@[^\s@,<>"]{1,190}$/.test(each);
-  return addresses.every(isAddress) ? undefined : schemaText("mail_invalid");
+  const isValid = addresses.every((each) => mailAddress.safeParse(each).success);
+  return isValid ? undefined : schemaText("mail_invalid");
 }
 
 // Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, after `whsec_`.

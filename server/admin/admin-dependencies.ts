@@ -4,6 +4,7 @@ import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Alerts } from "../events/alerts/evaluate-alerts.ts";
+import type { SendMessage } from "../events/formats/send-mail.ts";
 import type { EventViews } from "../events/show-events.ts";
 import type { ClientFiles, StoredFile } from "../files/client-files.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -90,6 +91,8 @@ export interface SignInDependencies extends Pick<AdminDependencies, "users" | "a
   readonly setupToken: SetupToken;
   /** Whether a one-time link may lead to this `host` header. */
   readonly mayLinkTo: (host: string | null) => boolean;
+  /** Undefined if there is no mail server. */
+  readonly sendMessage: SendMessage | undefined;
   /** Undefined if there is no sign-in with OpenID Connect. */
   readonly oidc: Oidc | undefined;
 }

@@ -37,7 +37,14 @@ export function requireProject(
       { param: "project" },
     );
   }
-  if (maySeeProject(actor, project)) return;
+  if (maySeeProject(actor, project)) {
+    if (project === null || !projects?.get(project)?.archived) return;
+    throw new GatewayError(
+      "invalid_value",
+      message("project_archived", { project: JSON.stringify(project) }),
+      { param: "project" },
+    );
+  }
   const reason =
     actor.projects?.length === 0
       ? message("no_project_for_key")

@@ -47,6 +47,7 @@ import { statisticsRoutes } from "./routes/statistics.ts";
 import { targetRoutes } from "./routes/targets.ts";
 import { upstreamRoutes } from "./routes/upstreams.ts";
 import { usageRoutes } from "./routes/usage.ts";
+import { userKeyRoutes } from "./routes/user-keys.ts";
 import { userRoutes } from "./routes/users.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { OidcClient } from "./sign-in/oidc/oidc-client.ts";
@@ -57,7 +58,10 @@ import { createSecondFactor } from "./sign-in/second-factor.ts";
 import { SignInThrottle } from "./sign-in/sign-in-throttle.ts";
 
 interface SignInOptions
-  extends Pick<SignInDependencies, "sessions" | "tokens" | "setupToken" | "mayLinkTo"> {
+  extends Pick<
+    SignInDependencies,
+    "sessions" | "tokens" | "setupToken" | "mayLinkTo" | "sendMessage"
+  > {
   /** Encrypts the secrets of second factors. */
   readonly secrets: SecretBox;
   /** Undefined if there is no sign-in with OpenID Connect. */
@@ -131,6 +135,7 @@ function adminRoutes(options: RouteOptions): readonly AdminRoute[] {
   };
   return [
     ...(signIn ? signInRoutes({ ...options, ...dependencies, ...signIn }) : []),
+    ...(signIn ? userKeyRoutes(dependencies) : []),
     ...keyRoutes(dependencies),
     ...keyUseRoutes(dependencies),
     ...modelAccessRoutes(dependencies),

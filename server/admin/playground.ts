@@ -78,10 +78,12 @@ export function createPlayground({ snapshot, serve, ...options }: PlaygroundOpti
   };
 }
 
-/** `project`: the project that pays. If absent, the first one of the user that exists, or none. */
+/** `project`: the project that pays. If absent, the first one of the user that exists and is not archived, or none. */
 function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | null): Caller {
   const exists = (name: string): boolean => snapshot.projects?.has(name) ?? false;
-  const payer = project ?? actor.projects?.find(exists);
+  const isInUse = (name: string): boolean =>
+    exists(name) && !snapshot.projects?.get(name)?.archived;
+  const payer = project ?? actor.projects?.find(isInUse);
   if (payer === undefined && actor.projects !== null) {
     throw new GatewayError("permission_denied", message("no_project_to_charge"));
   }
@@ -95,6 +97,13 @@ function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | nu
       {
         param: "vexel-project",
       },
+    );
+  }
+  if (payer !== undefined && snapshot.projects?.get(payer)?.archived) {
+    throw new GatewayError(
+      "invalid_value",
+      message("project_archived", { project: JSON.stringify(payer) }),
+      { param: "vexel-project" },
     );
   }
   const key: Key = {

@@ -46,6 +46,12 @@ export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: n
       `The API key ${masked(presented)} has expired. Ask the operator of this gateway for a new one.`,
     );
   }
+  if (key.archived) {
+    throw new GatewayError(
+      "invalid_api_key",
+      `The project of the API key ${masked(presented)} is archived. Ask the operator of this gateway to restore it, or for a key of another project.`,
+    );
+  }
   return brand<Key, "authenticated">(key);
 }
 
@@ -62,16 +68,16 @@ export const findKey = (id: string, { keys }: Pick<Snapshot, "keys">): Key | und
   keys.findById(id);
 
 /**
- * The API key of a job, as it is now. Throws GatewayError if it was revoked or has expired. `now`: Unix milliseconds.
+ * The API key of a job, as it is now. Throws GatewayError if it is not valid any more. `now`: Unix milliseconds.
  */
 export function callerOfKey(id: string, snapshot: Snapshot, now: number): Caller {
   const key = findKey(id, snapshot);
-  if (key && !isExpired(key, now)) return brand<Key, "authenticated">(key);
+  if (key && !key.archived && !isExpired(key, now)) return brand<Key, "authenticated">(key);
+  let problem = "was revoked";
+  if (key) problem = key.archived ? "is of an archived project" : "has expired";
   throw new GatewayError(
     "invalid_api_key",
-    key
-      ? "The API key of the job has expired. Submit the job again with a valid key."
-      : "The API key of the job was revoked. Submit the job again with a valid key.",
+    `The API key of the job ${problem}. Submit the job again with a valid key.`,
   );
 }
 

@@ -119,6 +119,8 @@ export interface Key {
   readonly showCost?: true;
   /** Keys of one project share its limits. */
   readonly project?: string;
+  /** The project is archived, so its requests are refused. */
+  readonly archived?: true;
   readonly limits?: Limits;
   /** The limit scopes that its requests count against: its own and its project's. */
   readonly scopes?: readonly string[];
@@ -136,6 +138,10 @@ export interface Project {
   readonly perEndUser?: EndUserOrTagLimits;
   /** Of each of its tags, by tag or pattern. */
   readonly perTag?: ReadonlyMap<string, EndUserOrTagLimits>;
+  /** An e-mail address. */
+  readonly contact?: string;
+  /** Its API keys are refused. */
+  readonly archived?: true;
 }
 
 type WebhookFormat = (typeof webhookFormats)[number];

@@ -24,6 +24,8 @@ interface EventsOptions {
   readonly deliver: Pick<DeliveryQueue, "wake" | "attempt" | "isGone">;
   /** Those of the operator. */
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
+  /** Whether a webhook that subscribes to the type gets this event. The default is that it does. */
+  readonly isFor?: (webhook: Webhook, event: StoredEvent) => boolean;
   readonly clientWebhooks: Pick<ClientWebhooks, "subscribers">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -68,7 +70,7 @@ interface QueuedEvent {
 }
 
 export function createEvents(options: EventsOptions): Events {
-  const { store, deliver, webhooks, now, newId, report } = options;
+  const { store, deliver, webhooks, isFor = () => true, now, newId, report } = options;
   /** Events that are not recorded yet, oldest first. */
   const queue: QueuedEvent[] = [];
   let recording: Promise<void> | undefined;
@@ -77,10 +79,12 @@ export function createEvents(options: EventsOptions): Events {
   let timer: unknown;
   let closed = false;
 
-  const subscribers = ({ type }: StoredEvent): Webhook[] =>
+  const subscribers = (event: StoredEvent): Webhook[] =>
     [...webhooks().values()].filter(
       (webhook) =>
-        !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
+        !deliver.isGone(webhook) &&
+        webhook.events.some((glob) => matchesGlob(glob, event.type)) &&
+        isFor(webhook, event),
     );
 
   /** Returns the ids of the events that were not recorded before. */

@@ -1,5 +1,5 @@
 /** Opens events: the event store, webhook delivery and key events. */
-import type { AlertRule, Snapshot, Webhook } from "../config/snapshot.ts";
+import type { AlertRule, Snapshot } from "../config/snapshot.ts";
 import { errorMessage } from "../lib/error-code.ts";
 import type { Fields, Log } from "../lib/log.ts";
 import { newId } from "../lib/new-id.ts";
@@ -21,6 +21,7 @@ import { createEvents, type EventsReport } from "./events.ts";
 import { createSendMail, type MailOptions } from "./formats/send-mail.ts";
 import { createExpiringKeys, createKeyEvents } from "./key-events.ts";
 import { createPostWebhook } from "./post-webhook.ts";
+import { createProjectContacts } from "./project-contacts.ts";
 import { createEventViews } from "./show-events.ts";
 import { createWebhookEndpoints } from "./webhook-endpoints.ts";
 
@@ -54,7 +55,6 @@ interface OpenEventsOptions {
   readonly resources: AsyncDisposableStack;
 }
 
-const none: ReadonlyMap<string, Webhook> = new Map();
 const noRules: ReadonlyMap<string, AlertRule> = new Map();
 /** The pause between two runs of the background work. */
 const everyMs = 60_000;
@@ -65,14 +65,15 @@ export function openEvents(options: OpenEventsOptions) {
   const { snapshot, shared, log, now, clock, random, resources } = options;
   const stores = shared ?? openStores(options.folder, resources);
   const { events: store, deliveries: queue } = stores;
-  const webhooks = () => snapshot().webhooks ?? none;
+  const contacts = createProjectContacts(snapshot, options.mail);
+  const { webhooks } = contacts;
   const clientWebhooks = createClientWebhooks({ ...options, store: stores.webhookEndpoints });
   const deliver = createDeliveryQueue({
     queue,
     webhooks: () => joined(webhooks(), clientWebhooks.pending()),
     refreshWebhooks: clientWebhooks.refresh,
     post: createPostWebhook(options),
-    sendMail: createSendMail(options.mail),
+    sendMail: contacts.sendMail(createSendMail(options.mail)),
     now,
     random,
     report: (problem) => logDeliveryProblem(log, problem),
@@ -86,6 +87,7 @@ export function openEvents(options: OpenEventsOptions) {
     store,
     deliver,
     webhooks,
+    isFor: contacts.isFor,
     clientWebhooks,
     now,
     newId: newEventId,

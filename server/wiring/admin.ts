@@ -11,10 +11,10 @@ import { createSetupToken } from "../admin/sign-in/setup-token.ts";
 import { UserTokens } from "../admin/sign-in/user-tokens.ts";
 import { loadConsole } from "../console/load-console.ts";
 import { createServeConsole, pageHeaders } from "../console/serve-console.ts";
+import { createSendMessage } from "../events/formats/send-mail.ts";
 import type { Mount } from "../http/route.ts";
 import { errorStack } from "../lib/error-code.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-
 import { type Settings, secretSettings, settingsTable } from "../settings.ts";
 import type { SharedStorage } from "../storage/postgres/shared-storage.ts";
 import { createAdminTokenStore } from "../storage/sql/admin-token-store.ts";
@@ -64,8 +64,10 @@ export function wireAdmin(runtime: Runtime, options: AdminOptions) {
     publicUrl: settings.VEXEL_PUBLIC_URL,
   };
   const mayLinkTo = createMayLinkTo(hosts);
+  const { VEXEL_SMTP_URL: smtpUrl, VEXEL_SMTP_FROM: from } = settings;
+  const sendMessage = smtpUrl === "" ? undefined : createSendMessage({ smtpUrl, from });
   const signIn = isConsoleOn
-    ? { sessions, tokens, secrets, setupToken, mayLinkTo, oidcSettings }
+    ? { sessions, tokens, secrets, setupToken, mayLinkTo, oidcSettings, sendMessage }
     : undefined;
   // Loaded on demand: without requests for the admin API, its framework takes no time and no memory.
   const load = async (): Promise<Mount["handle"]> => {

@@ -59,6 +59,7 @@ export function createAdminFixture(passwords: Pick<Passwords, "hash" | "verify">
     throttle: new SignInThrottle({ now, sleep: async () => undefined }),
     setupToken,
     mayLinkTo: createMayLinkTo({ hosts: "gateway.test", publicUrl: "" }),
+    sendMessage: undefined,
     audit,
     oidc: undefined,
     now,

@@ -72,3 +72,52 @@ test("the keys that a user created are listed, and their usage is summed", async
   expect(data.map(({ group }) => group.key)).toContain(id);
   expect(data).toHaveLength(3);
 });
+
+test("the keys of a user who leaves are moved to another user, or revoked", async () => {
+  const [leaver, heir] = await Promise.all(
+    ["Lev", "Hera"].map((name) =>
+      admin<User>("POST /users", { name, role: "developer", projects: "all", password }),
+    ),
+  );
+  const session = await fetch(`${api}/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "Lev", password }),
+  });
+  const { csrf_token } = (await session.json()) as { csrf_token: string };
+  const cookie = session.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const lev = <Result>(call: string, body?: object) =>
+    send<Result>({ cookie, "x-csrf-token": csrf_token }, call.split(" "), body);
+  const limits = { requestsPerMinute: 60 };
+  const { key } = await lev<CreatedApiKey>("POST /keys", { name: "app", limits });
+  const gone = await lev<CreatedApiKey>("POST /keys", { name: "gone" });
+  await fetch(`${api}/keys/${gone.id}`, {
+    method: "DELETE",
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
+  const change = async (method: string, id: string, body?: object): Promise<number> => {
+    const response = await fetch(`${api}/users/${id}/keys`, {
+      method,
+      headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return response.status;
+  };
+  const of = async (user: User | undefined) =>
+    (await admin<Page<ApiKey>>(`GET /keys?created_by=${user?.id}`)).data.map(
+      ({ name, created_by, limits: own, state }) => [name, created_by, own, state],
+    );
+  const status = async () => {
+    const headers = { authorization: `Bearer ${key}` };
+    const body = { model: "embed", input: "a text" };
+    return (await post(`${gateway.baseURL}/embeddings`, body, headers)).status;
+  };
+  expect(await change("PUT", leaver!.id, { to: "user_0" })).toBe(404);
+  expect(await change("PUT", leaver!.id, { to: heir!.id })).toBe(204);
+  expect(await of(leaver)).toEqual([["gone", "Lev", null, "revoked"]]);
+  expect(await of(heir)).toEqual([["app", "Hera", limits, "active"]]);
+  expect(await status()).toBe(200);
+  expect(await change("DELETE", heir!.id)).toBe(204);
+  expect((await of(heir)).map(([, , , state]) => state)).toEqual(["revoked"]);
+  expect(await status()).toBe(401);
+});

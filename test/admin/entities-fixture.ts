@@ -123,6 +123,7 @@ export async function startEntityGateway({
     folder: folder.path,
     yamlPath: path,
     snapshot,
+    events: gateway.events,
     call,
     log: () => {
       log.flush();

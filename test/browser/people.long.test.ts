@@ -1,7 +1,9 @@
 /** People: an invitation, the second factor, own tokens, a disabled user, and alert rules, as users do it. */
 import { expect } from "bun:test";
+import type { ApiKey, Page, User } from "../../contract/admin.ts";
 import { totpCode } from "../admin/totp-code.ts";
-import { browserTest, chooseAction, settled } from "./browser-test.ts";
+import { seriousFindings } from "./axe.ts";
+import { browserTest, choose, chooseAction, settled } from "./browser-test.ts";
 import { adminPassword } from "./console-gateway.ts";
 
 const password = "a password of the user";
@@ -64,6 +66,77 @@ browserTest(
     await theirs.getByText("Sign in to Vexel").waitFor();
     await guest.close();
     await admin("GET", "/users");
+  },
+);
+
+browserTest(
+  "the audit log says what changed in a sentence, finds it by kind and name, and exports the same entries",
+  async ({ page, open, admin }) => {
+    await admin("POST", "/projects", { name: "audited", budget: { month: 20 } });
+    await admin("PUT", "/projects/audited", { budget: { month: 50 } });
+    await open("/audit");
+    await choose(page.getByLabel("Changes of"), "Projects");
+    await page.getByLabel("Subject").fill("audited");
+    await page.getByText("changed the monthly budget of audited from $20 to $50").waitFor();
+    await page.getByText("created the project audited").waitFor();
+    expect(await page.getByRole("row").count()).toBe(3);
+    const href = await page.getByRole("link", { name: "Export CSV" }).getAttribute("href");
+    const csv = await page.evaluate<string>(
+      `fetch(${JSON.stringify(href)}).then((response) => response.text())`,
+    );
+    const [head, ...lines] = csv.trim().split("\r\n");
+    expect(head).toBe("at,actor,action,subject,before,after,address");
+    expect(lines.map((line) => line.split(",").slice(1, 4).join(" "))).toEqual([
+      "admin token project.updated audited",
+      "admin token project.created audited",
+    ]);
+    expect(await seriousFindings(page)).toEqual([]);
+    await admin("DELETE", "/projects/audited");
+  },
+);
+
+browserTest(
+  "disabling a user lists the keys that the user created, and moves them to another user",
+  async ({ page, open, admin, url }) => {
+    const role = { role: "developer", projects: "all", password };
+    const { id } = await admin<User>("POST", "/users", { name: "leaver", ...role });
+    await admin("POST", "/users", { name: "heir", ...role });
+    const session = await fetch(`${url}/admin/api/session`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ name: "leaver", password }),
+    });
+    const { csrf_token } = (await session.json()) as { csrf_token: string };
+    const created = await fetch(`${url}/admin/api/keys`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        cookie: session.headers.get("set-cookie")?.split(";")[0] ?? "",
+        "x-csrf-token": csrf_token,
+      },
+      body: JSON.stringify({ name: "left behind" }),
+    });
+    expect(created.status).toBe(201);
+    await open("/users");
+    await page.getByRole("button", { name: "Actions for leaver" }).click();
+    await page.getByRole("menuitem", { name: "Disable" }).click();
+    const dialog = page.getByRole("dialog");
+    const keys = dialog.getByRole("region", { name: /API keys/ });
+    await keys.getByText("left behind").waitFor();
+    await choose(keys.getByLabel("Move all to"), "heir");
+    await keys.getByRole("button", { name: "Move keys" }).click();
+    await keys.waitFor({ state: "detached" });
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await admin<Page<ApiKey>>("GET", `/keys?created_by=${id}`)).data).toEqual([]);
+    await open("/keys");
+    await page.getByText(/^heir · /).waitFor();
+    await choose(page.getByLabel("Keys to review"), "Unused for 90 days");
+    await page.getByText(/^heir · /).waitFor({ state: "detached" });
+    for (const { id: each } of (await admin<Page<User>>("GET", "/users")).data.filter(({ name }) =>
+      ["leaver", "heir"].includes(name),
+    ))
+      await admin("DELETE", `/users/${each}`);
   },
 );
 
@@ -144,6 +217,30 @@ browserTest("a delete of an upstream that a model uses lists the model", async (
   await admin("DELETE", "/models/uses-it");
   await admin("DELETE", "/upstreams/used-up");
 });
+
+browserTest(
+  "a delete of a model that a key and an alert rule name lists both, and can go on",
+  async ({ page, open, admin, problems }) => {
+    problems.expectFailure(/^409 DELETE .*\/models\//);
+    await admin("POST", "/upstreams", { id: "of-named", kind: "openai", apiKey: "sk-x" });
+    const targets = [{ upstream: "of-named", model: "text-embedding-3-small" }];
+    await admin("POST", "/models", { id: "named", kind: "embedding", targets });
+    const key = await admin<ApiKey>("POST", "/keys", { name: "names it", models: ["named"] });
+    const rule = { metric: "spend", above: 5, model: "named" };
+    await admin("POST", "/alerts", { name: "spend of named", ...rule });
+    await open("/model/named");
+    await page.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("link", { name: "names it" }).waitFor();
+    await dialog.getByRole("link", { name: "spend of named" }).waitFor();
+    await dialog.getByRole("button", { name: "Delete anyway" }).click();
+    await page.waitForURL(/\/models$/);
+    await admin("DELETE", `/keys/${key.id}`);
+    await admin("DELETE", "/alerts/spend%20of%20named");
+    await admin("DELETE", "/upstreams/of-named");
+  },
+);
 
 browserTest("settings are found by words, and the source of each value is shown", async (test) => {
   const { page, open } = test;

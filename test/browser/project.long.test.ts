@@ -1,9 +1,12 @@
 /** The page of a project: what a team spends, with which models and keys, and what fails. */
 import { expect } from "bun:test";
+import { join } from "node:path";
 import type { UsagePage } from "../../contract/admin.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest } from "./browser-test.ts";
+import { type BrowserTest, browserTest, chooseAction } from "./browser-test.ts";
 
 browserTest(
   "the name of a project leads to its spend, budget, models, outcomes, keys and requests",
@@ -38,3 +41,61 @@ browserTest(
     await page.getByRole("heading", { name: id }).waitFor();
   },
 );
+
+browserTest(
+  "a project is archived and restored, and its contact is kept",
+  async ({ page, admin, url, open }) => {
+    const id = "team-archive";
+    await admin("POST", "/projects", { name: id, budget: { month: 25 } });
+    const { key } = await admin<{ key: string }>("POST", "/keys", { name: "old", project: id });
+    const status = async () =>
+      (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+    await open("/projects");
+    const row = page.getByRole("row").filter({ hasText: id });
+    await chooseAction(row, "Edit");
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Contact").fill("sam");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByRole("alert").waitFor();
+    await form.getByLabel("Contact").fill("sam@example.com");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.waitFor({ state: "detached" });
+    await chooseAction(row, "Archive");
+    await page.getByRole("dialog").getByRole("button", { name: "Archive" }).click();
+    await row.waitFor({ state: "detached" });
+    expect(await status()).toBe(401);
+    await page.getByRole("button", { name: "Archived projects" }).click();
+    await page.getByRole("link", { name: id }).click();
+    await page.getByText("Contact: sam@example.com").waitFor();
+    await page.getByText("No statements yet").waitFor();
+    await open("/projects");
+    await page.getByRole("button", { name: "Archived projects" }).click();
+    await chooseAction(row, "Restore");
+    await row.waitFor({ state: "detached" });
+    expect(await status()).toBe(200);
+    await admin("DELETE", `/projects/${id}`).catch(() => undefined);
+  },
+);
+
+const downloadStatement = async ({ page, admin, gateway, open }: BrowserTest): Promise<void> => {
+  const id = "team-billed";
+  await admin("POST", "/projects", { name: id });
+  const now = new Date();
+  const closed = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 2, 10));
+  const store = new SqliteLedgerStore({ folder: join(gateway.folder, "data"), maxBytes: 0 });
+  await store.append([ledgerRow(closed.getTime(), { project: id, model: "vectors", cost: 10.25 })]);
+  await store.close();
+  await open(`/projects/${id}`);
+  const statements = page.getByRole("region", { name: "Statements" });
+  await statements.getByText("$10.25").waitFor();
+  const link = statements.getByRole("link", { name: /^Export CSV of / });
+  const csv = await page.evaluate<string>(
+    `fetch(${JSON.stringify(await link.getAttribute("href"))}).then((response) => response.text())`,
+  );
+  expect(csv.split("\r\n")[1]).toEndWith(",vectors,,1,0,10.25,0,10.25");
+  expect(await seriousFindings(page)).toEqual([]);
+};
+
+browserTest("the statement of a closed month is downloaded as CSV", downloadStatement, {
+  context: {},
+});

@@ -22,5 +22,9 @@ export const saveEntity = <Saved>(
     ? call<Saved>(pathOf(list, entity), { method: "PUT", body, ...versionOf(entity) })
     : call<Saved>(list, { method: "POST", body });
 
-export const deleteEntity = (list: string, entity: Stored): Promise<void> =>
-  call(pathOf(list, entity), { method: "DELETE", ...versionOf(entity) });
+/** `force`: also if API keys or alert rules refer to it. */
+export const deleteEntity = (list: string, entity: Stored, force = false): Promise<void> =>
+  call(`${pathOf(list, entity)}${force ? "?force=true" : ""}`, {
+    method: "DELETE",
+    ...versionOf(entity),
+  });

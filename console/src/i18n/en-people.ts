@@ -10,6 +10,7 @@ export const enPeople = {
   "dialog.discard.keep": "Keep editing",
   "dialog.discard.confirm": "Discard",
   "confirm.usedBy": "Used by {count, plural, one {# item} other {# items}}:",
+  "confirm.anyway": "Delete anyway",
   "confirm.more": "{count, number} more",
   "state.offline": "No connection to the gateway. Reconnecting…",
 

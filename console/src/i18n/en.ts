@@ -1,5 +1,5 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
-
+import { enAudit } from "./en-audit.ts";
 import { enEndUserAndTagLimits } from "./en-end-user-and-tag-limits.ts";
 import { enJobs } from "./en-jobs.ts";
 import { enModelForm } from "./en-model-form.ts";
@@ -7,11 +7,13 @@ import { enMonitor } from "./en-monitor.ts";
 import { enPeople } from "./en-people.ts";
 import { enPlayground } from "./en-playground.ts";
 import { enReference } from "./en-reference.ts";
+import { enTeams } from "./en-teams.ts";
 import { enUi } from "./en-ui.ts";
 import { enUpstreamFields } from "./en-upstream-fields.ts";
 import { enUsage } from "./en-usage.ts";
 
 export const en = {
+  ...enAudit,
   ...enJobs,
   ...enEndUserAndTagLimits,
   ...enModelForm,
@@ -19,6 +21,7 @@ export const en = {
   ...enPeople,
   ...enPlayground,
   ...enReference,
+  ...enTeams,
   ...enUi,
   ...enUpstreamFields,
   ...enUsage,
@@ -169,7 +172,6 @@ export const en = {
   "audit.everyone": "All users",
   "audit.action": "Action",
   "audit.subject": "Subject",
-  "audit.change": "Change",
   "audit.address": "IP address",
   "audit.none": "No entries match",
   "settings.description":
@@ -479,7 +481,8 @@ export const en = {
   "webhooks.delivered": "Delivered",
   "webhooks.testOf": "Test event for {name}",
   "webhooks.delete.title": "Delete webhook {name}?",
-  "webhooks.delete.description": "It will receive no more events.",
+  "webhooks.delete.description":
+    "It will receive no more events{count, plural, =0 {.} one {, and # waiting event is lost.} other {, and # waiting events are lost.}}",
   "keys.more": "Limits and options",
   "keys.noProject": "No project",
   "keys.priority": "Priority",

@@ -10,6 +10,7 @@ export const zhPeople = {
   "dialog.discard.keep": "继续编辑",
   "dialog.discard.confirm": "放弃",
   "confirm.usedBy": "正被 {count, plural, other {# 项}}使用：",
+  "confirm.anyway": "仍然删除",
   "confirm.more": "还有 {count, number} 项",
   "state.offline": "无法连接网关，正在重连…",
 

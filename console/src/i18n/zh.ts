@@ -1,5 +1,6 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./message-keys.ts";
+import { zhAudit } from "./zh-audit.ts";
 import { zhEndUserAndTagLimits } from "./zh-end-user-and-tag-limits.ts";
 import { zhJobs } from "./zh-jobs.ts";
 import { zhModelForm } from "./zh-model-form.ts";
@@ -7,11 +8,13 @@ import { zhMonitor } from "./zh-monitor.ts";
 import { zhPeople } from "./zh-people.ts";
 import { zhPlayground } from "./zh-playground.ts";
 import { zhReference } from "./zh-reference.ts";
+import { zhTeams } from "./zh-teams.ts";
 import { zhUi } from "./zh-ui.ts";
 import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 import { zhUsage } from "./zh-usage.ts";
 
 export const zh: Messages = {
+  ...zhAudit,
   ...zhJobs,
   ...zhEndUserAndTagLimits,
   ...zhModelForm,
@@ -19,6 +22,7 @@ export const zh: Messages = {
   ...zhPeople,
   ...zhPlayground,
   ...zhReference,
+  ...zhTeams,
   ...zhUi,
   ...zhUpstreamFields,
   ...zhUsage,
@@ -163,7 +167,6 @@ export const zh: Messages = {
   "audit.everyone": "所有用户",
   "audit.action": "操作",
   "audit.subject": "对象",
-  "audit.change": "变更",
   "audit.address": "IP 地址",
   "audit.none": "没有匹配的记录",
   "settings.description": "当前生效的设置，网关启动时从环境变量读取。",
@@ -455,7 +458,8 @@ export const zh: Messages = {
   "webhooks.delivered": "已送达",
   "webhooks.testOf": "发送到 {name} 的测试事件",
   "webhooks.delete.title": "删除 Webhook {name}？",
-  "webhooks.delete.description": "将不再向其推送事件。",
+  "webhooks.delete.description":
+    "将不再向其推送事件{count, plural, =0 {。} other {，# 个等待推送的事件将丢失。}}",
   "keys.more": "限流与选项",
   "keys.noProject": "无项目",
   "keys.priority": "优先级",

@@ -5,7 +5,8 @@ import { ConfirmDialog } from "./confirm.tsx";
 import { Menu, type MenuItem } from "./menu.tsx";
 
 export interface RowAction extends Omit<MenuItem, "onSelect"> {
-  readonly onSelect?: () => unknown;
+  /** `isForced`: the user has seen what refers to the entity. */
+  readonly onSelect?: (isForced?: boolean) => unknown;
   /** The question. */
   readonly confirm?: { readonly title: string; readonly description: string };
 }
@@ -37,7 +38,7 @@ export function RowMenu({ name, actions }: RowMenuProps) {
           label={asked.label}
           isOpen
           onClose={() => setAsked(undefined)}
-          onConfirm={async () => asked.onSelect?.()}
+          onConfirm={async (isForced) => asked.onSelect?.(isForced)}
         />
       )}
     </>

@@ -16,22 +16,32 @@ import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, senderOf } from "../admin-route.ts";
 import { ifMatch, setEtag } from "../if-match.ts";
 import { readBody } from "../read-body.ts";
+import { readQuery } from "../read-query.ts";
 import {
   alreadyExists,
   inUse,
+  isReferenced,
   notFound,
   readOnly,
   refusedChange,
   versionConflict,
 } from "./entity-errors.ts";
+import { referencesTo } from "./entity-references.ts";
 
 export type EntityChanges = ReturnType<typeof entityChanges>;
 
 const anyObject = z.looseObject({});
 
+export const removalQuery = z.object({
+  force: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("`true`: also if API keys or alert rules refer to it."),
+});
+
 export function entityChanges(
   kind: EntityKind,
-  { entities, applyEntityChanges, audit }: AdminDependencies,
+  { entities, applyEntityChanges, audit, snapshot }: AdminDependencies,
 ) {
   const list = (): Promise<readonly EntityView[]> => entities.list(kind);
 
@@ -114,6 +124,9 @@ export function entityChanges(
   const remove = async (context: AdminApiContext): Promise<EntityView> => {
     const before = await findWritable(context);
     const { id } = before;
+    const users = referencesTo({ kind, id }, snapshot());
+    const { force } = readQuery(context, removalQuery);
+    if (users.length > 0 && force !== "true") throw isReferenced({ kind, id }, users);
     const expected = ifMatch(context);
     try {
       if (!(await entities.delete(kind, id, expected))) throw notFound({ kind, id });

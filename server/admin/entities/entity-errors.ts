@@ -61,7 +61,7 @@ export function alreadyExists(entity: Named & { origin: EntityOrigin }): Gateway
 }
 
 /** Something that refers to an entity. */
-type EntityUser = NonNullable<AdminError["error"]["used_by"]>[number];
+export type EntityUser = NonNullable<AdminError["error"]["used_by"]>[number];
 
 const [maxListed, maxNamed] = [100, 5];
 
@@ -91,6 +91,22 @@ export const versionConflict = (
       ? message("entity_deleted", nameOf(entity))
       : message("entity_changed", { ...nameOf(entity), version, based: String(based) }),
   );
+
+/** Lists what refers to the entity. It can be deleted all the same. */
+export function isReferenced(entity: Named, usedBy: readonly EntityUser[]): GatewayError {
+  const names = usedBy.slice(0, maxNamed).map(({ kind, name }) => userText(kind, name));
+  const more =
+    usedBy.length > maxNamed ? message("and_more", { count: usedBy.length - maxNamed }) : "";
+  return new GatewayError(
+    "entity_in_use",
+    message("is_referenced", { ...nameOf(entity), names: names.join(", "), more }),
+    { extra: { used_by: usedBy.slice(0, maxListed) } },
+  );
+}
+
+/** Such as `key "app"`. */
+const userText = (kind: EntityUser["kind"], name: string): string =>
+  `${kind} ${JSON.stringify(name)}`;
 
 /** A reason of a schema that the console has, too, is translated. */
 function invalid(param: string, reason: string, sentence: string): Message {

@@ -6,7 +6,7 @@ import type { EntityView } from "../../config/entities/entity-views.ts";
 import type { AdminApiContext, AdminOperation, AdminRoute } from "../admin-route.ts";
 import { setEtag } from "../if-match.ts";
 import { respondWithList } from "../respond-with-list.ts";
-import type { EntityChanges } from "./change-entities.ts";
+import { type EntityChanges, removalQuery } from "./change-entities.ts";
 
 interface EntityRoutesOptions<Schema extends z.ZodType> {
   readonly changes: EntityChanges;
@@ -85,6 +85,7 @@ export function entityRoutes<Schema extends z.ZodType>(
       needs: "administer",
       scope,
       summary: `Delete ${noun}, unless another entity refers to it.`,
+      query: removalQuery,
       response: null,
       handle: async (context) => {
         await changes.remove(context);

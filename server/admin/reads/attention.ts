@@ -163,11 +163,13 @@ const detailOf = ({ text, i18n }: Message): Pick<AttentionItem, "detail" | "i18n
 
 const projectsWithBudget = ({ projects }: Snapshot): BudgetOwnerEntry[] =>
   [...(projects?.values() ?? [])]
-    .flatMap(({ name, budget }) => (budget ? [{ ...projectOwner(name), budget }] : []))
+    .flatMap(({ name, budget, archived }) =>
+      budget && !archived ? [{ ...projectOwner(name), budget }] : [],
+    )
     .slice(0, maxProjects);
 
-const keyOwner = ({ id, name, project, budget }: Key): BudgetOwnerEntry[] =>
-  budget ? [{ scope: "key", id, name, project: project ?? null, budget }] : [];
+const keyOwner = ({ id, name, project, budget, archived }: Key): BudgetOwnerEntry[] =>
+  budget && !archived ? [{ scope: "key", id, name, project: project ?? null, budget }] : [];
 
 /** Keys that have recently reached a threshold of their budget. */
 async function reportedKeys({ eventViews }: AdminDependencies): Promise<ReadonlySet<string>> {
@@ -193,7 +195,7 @@ async function webhookItems({ eventViews }: AdminDependencies): Promise<ScopedIt
       const item: AttentionItem = {
         type: "webhook_failing",
         severity: "error",
-        subject: webhookHost(url),
+        subject: url === "mailto:" ? "contacts of projects" : webhookHost(url),
         ...detailOf(
           state === "gone"
             ? message("webhook_gone")
@@ -208,8 +210,9 @@ async function webhookItems({ eventViews }: AdminDependencies): Promise<ScopedIt
 /** The keys that expire first. */
 function keyItems({ snapshot }: AdminDependencies, at: number): ScopedItem[] {
   const items: ScopedItem[] = [];
-  for (const { name, project = null, expiresAt } of snapshot().keys.values()) {
-    if (expiresAt === undefined || expiresAt <= at || expiresAt - at > expiringWithinMs) continue;
+  for (const { name, project = null, expiresAt, archived } of snapshot().keys.values()) {
+    if (archived || expiresAt === undefined || expiresAt <= at || expiresAt - at > expiringWithinMs)
+      continue;
     const item: AttentionItem = {
       type: "key_expiring",
       severity: "warning",

@@ -67,11 +67,12 @@ export async function showEndUserOrTagBudgets(
 
 /** Projects first, then keys. Only projects and keys that the actor may see are listed. */
 export function* budgetOwners(snapshot: Snapshot, actor: Actor): Generator<BudgetOwnerEntry> {
-  for (const { name, budget } of snapshot.projects?.values() ?? []) {
-    if (budget && maySeeProject(actor, name)) yield { ...projectOwner(name), budget };
+  for (const { name, budget, archived } of snapshot.projects?.values() ?? []) {
+    if (budget && !archived && maySeeProject(actor, name)) yield { ...projectOwner(name), budget };
   }
-  for (const { id, name, budget, project = null } of snapshot.keys.values()) {
-    if (budget && maySeeProject(actor, project)) yield { scope: "key", id, name, project, budget };
+  for (const { id, name, budget, project = null, archived } of snapshot.keys.values()) {
+    if (budget && !archived && maySeeProject(actor, project))
+      yield { scope: "key", id, name, project, budget };
   }
 }
 
@@ -114,8 +115,8 @@ interface LimitOwnerEntry extends Owner {
 
 /** Models belong to no project: everybody who may use the console sees their limits. */
 export function* limitOwners(snapshot: Snapshot, actor: Actor): Generator<LimitOwnerEntry> {
-  for (const { name, limits } of snapshot.projects?.values() ?? []) {
-    if (!limits || !maySeeProject(actor, name)) continue;
+  for (const { name, limits, archived } of snapshot.projects?.values() ?? []) {
+    if (!limits || archived || !maySeeProject(actor, name)) continue;
     const scopeId = projectScope(name);
     yield { scope: "project", id: name, name, project: name, limits, scopeId };
   }
@@ -123,8 +124,8 @@ export function* limitOwners(snapshot: Snapshot, actor: Actor): Generator<LimitO
     if (!limits) continue;
     yield { scope: "model", id, name: id, project: null, limits, scopeId: modelScope(id) };
   }
-  for (const { id, name, limits, project = null } of snapshot.keys.values()) {
-    if (!limits || !maySeeProject(actor, project)) continue;
+  for (const { id, name, limits, project = null, archived } of snapshot.keys.values()) {
+    if (!limits || archived || !maySeeProject(actor, project)) continue;
     yield { scope: "key", id, name, project, limits, scopeId: keyScope(id) };
   }
 }

@@ -1,42 +1,99 @@
-/** /audit: the audit log. */
+/** /audit: the audit log, as pages and as CSV. */
 import { z } from "zod";
 import { auditEntrySchema } from "../../../contract/admin/audit.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
 import type { AuditEntry } from "../../../contract/admin.ts";
-import type { AuditLog, StoredAuditEntry } from "../../storage/sql/audit-log.ts";
+import type { AuditFilter, AuditLog, StoredAuditEntry } from "../../storage/sql/audit-log.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
+import { csvLine } from "../reads/usage-csv.ts";
+import { respondWithCsv } from "../respond-with-csv.ts";
 
-const auditQuery = pageQuery.extend({
+const filters = {
   actor: z.string().max(200).optional().describe("A user's name or `admin token`."),
-  action: z.string().max(200).optional().describe("An action, such as `key.created`."),
-});
+  action: z
+    .string()
+    .max(200)
+    .optional()
+    .describe("An action, such as `key.created`, or all of a kind, such as `key.*`."),
+  subject: z.string().max(300).optional().describe("The name or the id of what was changed."),
+  from: z.iso.datetime({ offset: true }).optional().describe("Only entries from this time on."),
+  to: z.iso.datetime({ offset: true }).optional().describe("Only entries before this time."),
+};
+const auditQuery = pageQuery.extend(filters);
+const csvQuery = z.object(filters);
+
+/** An export has the newest ones, and the filters choose others. */
+const [maxExported, entriesOfStep] = [50_000, 500];
 
 export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { actor, action } = readQuery(context, auditQuery);
-    const { entries, next } = await audit.list({ actor, action }, readPage(context));
+    const filter = filterOf(readQuery(context, auditQuery));
+    const { entries, next } = await audit.list(filter, readPage(context));
     return context.json({
       object: "list",
       data: entries.map(shownEntry),
       next_cursor: nextCursor(context, next),
     });
   };
+
+  async function* csvLines(filter: AuditFilter): AsyncGenerator<string> {
+    yield csvLine(columns);
+    let cursor: string | undefined;
+    for (let written = 0; written < maxExported; written += entriesOfStep) {
+      const { entries, next } = await audit.list(filter, { cursor, limit: entriesOfStep });
+      if (entries.length > 0) yield entries.map(lineOf).join("");
+      if (next === undefined) return;
+      cursor = next;
+    }
+  }
+
+  const download = async (context: AdminApiContext): Promise<Response> =>
+    respondWithCsv(context, "audit.csv", csvLines(filterOf(readQuery(context, csvQuery))));
+
+  const route = { method: "GET", needs: "administer", scope: "all-projects" } as const;
   return [
     {
-      method: "GET",
+      ...route,
       path: "/audit",
-      needs: "administer",
-      scope: "all-projects",
       summary: "List the entries of the audit log, newest first.",
       query: auditQuery,
       response: pageSchema(auditEntrySchema, listBounds.page),
       handle: list,
     },
+    {
+      ...route,
+      path: "/audit.csv",
+      summary: "Download the entries of the audit log as CSV, newest first.",
+      query: csvQuery,
+      response: "text/csv",
+      handle: download,
+    },
   ];
 }
+
+const filterOf = ({ from, to, ...filter }: z.output<typeof csvQuery>): AuditFilter => ({
+  actor: filter.actor,
+  action: filter.action,
+  subject: filter.subject,
+  from: from === undefined ? undefined : Date.parse(from),
+  to: to === undefined ? undefined : Date.parse(to),
+});
+
+const columns = ["at", "actor", "action", "subject", "before", "after", "address"] as const;
+
+const lineOf = ({ at, actor, action, subject, before, after, address }: StoredAuditEntry): string =>
+  csvLine([
+    new Date(at).toISOString(),
+    actor,
+    action,
+    subject,
+    before === null ? null : JSON.stringify(before),
+    after === null ? null : JSON.stringify(after),
+    address,
+  ]);
 
 const shownEntry = ({ at, ...entry }: StoredAuditEntry): AuditEntry => ({
   object: "audit_entry",

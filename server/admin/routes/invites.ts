@@ -11,6 +11,7 @@ import {
   inviteTokenBody,
   newInviteBody,
 } from "../../../contract/schemas/users.ts";
+import { errorMessage } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { secretHash } from "../../lib/secret-hash.ts";
 import { hourMs } from "../../lib/timers.ts";
@@ -20,12 +21,15 @@ import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.
 import { readBody } from "../read-body.ts";
 
 const tokenBytes = 32;
+/** The administrator waits for the response. */
+const mailTimeoutMs = 20_000;
 
 export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[] {
-  const { users, sessions, tokens, passwords, throttle, mayLinkTo, audit, now } = options;
+  const { users, sessions, tokens, passwords, throttle, mayLinkTo, sendMessage, audit, now } =
+    options;
 
   const create = async (context: AdminApiContext): Promise<Response> => {
-    const { expires_in_hours: hours } = await readBody(context, newInviteBody);
+    const { expires_in_hours: hours, email } = await readBody(context, newInviteBody);
     const user = await users.findById(context.req.param("id") ?? "");
     if (!user) throw new GatewayError("entity_not_found", message("no_such_user"));
     refuseWithoutPassword(user);
@@ -36,13 +40,41 @@ export function inviteRoutes(options: SignInDependencies): readonly AdminRoute[]
     const expiresAt = now() + hours * hourMs;
     await users.update(user.id, { invite: { hash: secretHash(token), expiresAt } });
     await audit.record({ ...senderOf(context), action: "user.invited", subject: user.name });
-    const shown: Invite = {
-      object: "invite",
-      user: user.id,
+    const link = {
       url: `${publicUrl}/console/invite#${token}`,
       expires_at: new Date(expiresAt).toISOString(),
     };
+    const sent = await mail(user, email, link);
+    const shown: Invite = { object: "invite", user: user.id, ...link, ...sent };
     return context.json(shown, 201);
+  };
+
+  /** The link is in the response, too, so a mail server that fails does not prevent the invitation. */
+  const mail = async (
+    { id, name, role, projects }: StoredUser,
+    email: string | undefined,
+    { url, expires_at }: Pick<Invite, "url" | "expires_at">,
+  ): Promise<Pick<Invite, "sent_to" | "mail_problem">> => {
+    if (email === undefined || !sendMessage) return { sent_to: null, mail_problem: null };
+    const visible = projects === null ? "all projects" : projects.join(", ") || "no project yet";
+    const lines = [
+      `You can sign in to Vexel as ${name}, with the role ${role} (${visible}).`,
+      `Open this link to choose your password:`,
+      url,
+      `It works once, until ${expires_at}.`,
+    ];
+    const message = {
+      to: [email],
+      subject: "[Vexel] Your invitation",
+      text: `${lines.join("\n\n")}\n`,
+      messageId: `<${id}.${Date.parse(expires_at)}@vexel>`,
+    };
+    try {
+      await sendMessage(message, AbortSignal.timeout(mailTimeoutMs));
+      return { sent_to: email, mail_problem: null };
+    } catch (error) {
+      return { sent_to: null, mail_problem: errorMessage(error) };
+    }
   };
 
   const find = async (token: string): Promise<StoredUser & { readonly invite: StoredInvite }> => {

@@ -4,6 +4,7 @@ import {
   apiKeySchema,
   createdApiKeySchema,
   createdApiKeysSchema,
+  keyReviews,
 } from "../../../contract/admin/keys.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
@@ -15,7 +16,7 @@ import type { Key } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { hourMs } from "../../lib/timers.ts";
 import { VersionConflict } from "../../storage/sql/config-entity-store.ts";
-import type { StoredKey } from "../../storage/sql/stored-key.ts";
+import type { KeySearch, StoredKey } from "../../storage/sql/stored-key.ts";
 import { maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
@@ -27,6 +28,7 @@ import { requireFuture, requireMayShowCost, requireProject, settingsOf } from ".
 import { readBody } from "../read-body.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
+import { reviewer, searchReviewed } from "../reads/review-keys.ts";
 import { shownConfigured, shownStored } from "../show-key.ts";
 
 const keysQuery = pageQuery.extend({
@@ -41,10 +43,17 @@ const keysQuery = pageQuery.extend({
     .max(300)
     .optional()
     .describe("The id of a user: only the keys that this user created."),
+  review: z
+    .enum(keyReviews)
+    .optional()
+    .describe(
+      "`unused`: only active keys of the store that were not used for 90 days. `expiring`: only keys that expire within a week.",
+    ),
 });
 
 export function keyRoutes({
   keys,
+  queries,
   snapshot,
   applyKeyChanges,
   audit,
@@ -54,7 +63,8 @@ export function keyRoutes({
 
   const list = async (context: AdminApiContext): Promise<Response> => {
     const { cursor, limit } = readPage(context);
-    const { search, project, created_by: createdBy } = readQuery(context, keysQuery);
+    const { search, project, created_by: createdBy, review } = readQuery(context, keysQuery);
+    const isReviewed = review && (await reviewer(review, queries, now()));
     const actor = context.get("actor");
     const isListed = (of: string | null): boolean =>
       maySeeProject(actor, of) && (project === undefined || of === project);
@@ -65,20 +75,24 @@ export function keyRoutes({
         ? []
         : [...fileKeys()]
             .filter((key) => isMatch(key, search) && isListed(key.project ?? null))
+            .filter((key) => isReviewed?.(shownConfigured(key, snapshot(), now())) ?? true)
             .slice(position, position + limit);
     const isFull = position !== undefined && configured.length === limit;
+    const stored: KeySearch = {
+      cursor: position === undefined ? cursor : undefined,
+      limit: limit - configured.length,
+      projects:
+        project === undefined
+          ? (actor.projects ?? undefined)
+          : [project].filter((each) => maySeeProject(actor, each)),
+      createdBy,
+      text: search,
+    };
     const { entries, next } = isFull
       ? { entries: [], next: `${fileCursor}${position + limit}` }
-      : await keys.search({
-          cursor: position === undefined ? cursor : undefined,
-          limit: limit - configured.length,
-          projects:
-            project === undefined
-              ? (actor.projects ?? undefined)
-              : [project].filter((each) => maySeeProject(actor, each)),
-          createdBy,
-          text: search,
-        });
+      : await (isReviewed
+          ? searchReviewed(keys, stored, (key) => isReviewed(shownStored(key, now())))
+          : keys.search(stored));
     return context.json({
       object: "list",
       data: [

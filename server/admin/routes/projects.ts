@@ -1,5 +1,5 @@
 /** /projects: groups of keys with shared limits and budgets, and the users that belong to them. */
-
+import { z } from "zod";
 import { projectEntitySchema } from "../../../contract/admin/entities.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import {
@@ -22,7 +22,15 @@ import { shownEntity } from "../entities/show-entity.ts";
 import { withBudgets } from "../project-budgets.ts";
 import { projectMembers, shownMembers } from "../project-members.ts";
 import { readBody } from "../read-body.ts";
+import { readQuery } from "../read-query.ts";
 import { respondWithList } from "../respond-with-list.ts";
+
+const projectsQuery = z.object({
+  archived: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("`true`: the archived projects. By default, the others."),
+});
 
 export function projectRoutes(options: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, users } = options;
@@ -47,8 +55,11 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     (await shownFor(context))(view);
 
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const visible = (await projects.list()).filter(({ id }) =>
-      maySeeProject(context.get("actor"), id),
+    const { archived } = readQuery(context, projectsQuery);
+    const visible = (await projects.list()).filter(
+      ({ id, value }) =>
+        maySeeProject(context.get("actor"), id) &&
+        (value.archived === true) === (archived === "true"),
     );
     return respondWithList(context, visible, await shownFor(context));
   };
@@ -118,7 +129,7 @@ export function projectRoutes(options: AdminDependencies): readonly AdminRoute[]
     show: showOne,
   });
   return [
-    { ...entities.list, needs: "view", scope: "project", handle: list },
+    { ...entities.list, needs: "view", scope: "project", query: projectsQuery, handle: list },
     entities.create,
     { ...entities.get, needs: "view", scope: "project", handle: get },
     entities.replace,

@@ -23,6 +23,7 @@ import { readUsage } from "../reads/read-usage.ts";
 import { ownerFilter, ownerFilters, text, time } from "../reads/request-filter.ts";
 import { showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
+import { respondWithCsv } from "../respond-with-csv.ts";
 
 /** Rows of one response. They cross from the query thread to the one that serves requests, so there are few. */
 const maxRows = listBounds.usage;
@@ -166,25 +167,7 @@ export function usageRoutes({
 
   const download = async (context: AdminApiContext): Promise<Response> => {
     const { query, dimensions } = await read(context);
-    const lines = csvLines(query, dimensions);
-    const encoder = new TextEncoder();
-    const stream = new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          const { done, value } = await lines.next();
-          if (done) controller.close();
-          else controller.enqueue(encoder.encode(value));
-        },
-        cancel: async () => {
-          await lines.return(undefined);
-        },
-      },
-      { highWaterMark: 0 },
-    );
-    return context.body(stream, 200, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": 'attachment; filename="usage.csv"',
-    });
+    return respondWithCsv(context, "usage.csv", csvLines(query, dimensions));
   };
 
   const route = { method: "GET", needs: "view", scope: "project" } as const;

@@ -135,9 +135,18 @@ function buildUpstream({
   });
 }
 
-const buildProject = ({ name, limits, budget, ...more }: ConfigRows["projects"]): Project =>
+const buildProject = ({
+  name,
+  limits,
+  budget,
+  contact,
+  archived,
+  ...more
+}: ConfigRows["projects"]): Project =>
   deepFreeze({
     name,
+    ...(contact !== undefined && { contact }),
+    ...(archived && { archived }),
     ...configuredLimits(limits),
     ...budgetOf(budget),
     ...endUserAndTagLimitsOf(more),

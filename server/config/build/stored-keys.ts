@@ -92,7 +92,7 @@ export class StoredKeys {
       if (++seen % (4 * keysOfStep) === 0) yield;
       if (key.project === undefined || !changed.has(key.project)) continue;
       if (byHash.size % keysOfStep === keysOfStep - 1) yield;
-      const { scopes, budgets, ...own } = key;
+      const { scopes, budgets, archived, ...own } = key;
       const resolved = resolveKey(own, projects);
       byHash.set(key.hash, resolved);
       const scope = keyScope(key.id);
@@ -126,6 +126,8 @@ export const resolveKey = (key: Key, projects: Projects): Key =>
   deepFreeze({
     ...key,
     models: Object.isFrozen(key.models) ? key.models : [...key.models],
+    ...(key.project !== undefined &&
+      projects.get(key.project)?.archived && { archived: true as const }),
     ...keyLimits(key, projects),
     ...keyBudgets(key, projects),
   });

@@ -61,6 +61,10 @@ function describeAlert(type: "alert.firing" | "alert.resolved", data: AlertData)
 
 /** Such as `Target ejected: openai gpt-image-1`. */
 function titleOf(type: string, data: StoredEvent["data"]): string {
+  if (type === "budget.threshold") {
+    const { name, percent, period, budget } = data as unknown as EventData["budget.threshold"];
+    return `Budget threshold: ${name} has reached ${percent} % of ${formatDollars(budget)} (${period})`;
+  }
   const words = type.replace(/[._]/g, " ");
   const subject = [data.name ?? data.upstream, data.target_model].filter(
     (each) => typeof each === "string",

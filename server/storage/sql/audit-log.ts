@@ -3,7 +3,7 @@
  * tamper-evident.
  */
 
-import type { SqlDatabase, SqlInteger } from "./database.ts";
+import { Parameters, type SqlDatabase, type SqlInteger } from "./database.ts";
 import { type PageRequest, pageOf, type StoredPage } from "./page.ts";
 
 export interface StoredAuditEntry {
@@ -21,9 +21,15 @@ export interface StoredAuditEntry {
   readonly address: string | null;
 }
 
-interface AuditFilter {
+export interface AuditFilter {
   readonly actor?: string | undefined;
+  /** An action, or a kind and `.*`: all actions of the kind. */
   readonly action?: string | undefined;
+  readonly subject?: string | undefined;
+  /** Unix milliseconds. */
+  readonly from?: number | undefined;
+  /** Unix milliseconds, exclusive. */
+  readonly to?: number | undefined;
 }
 
 interface Row extends Omit<StoredAuditEntry, "at" | "before" | "after"> {
@@ -53,15 +59,27 @@ export const createAuditLog = (db: SqlDatabase) => ({
 
   /** Newest first. */
   async list(
-    { actor, action }: AuditFilter,
+    { actor, action, subject, from, to }: AuditFilter,
     { cursor, limit }: PageRequest,
   ): Promise<StoredPage<StoredAuditEntry>> {
+    const parameters = new Parameters();
+    const conditions = ["true"];
+    const add = (condition: string, value: string | number | undefined): void => {
+      if (value !== undefined) conditions.push(`${condition} ${parameters.add(value)}`);
+    };
+    add("id <", cursor);
+    add("actor =", actor);
+    add("subject =", subject);
+    add("at >=", from);
+    add("at <", to);
+    if (action?.endsWith(".*")) {
+      const kind = `CAST(${parameters.add(action.slice(0, -1))} AS TEXT)`;
+      conditions.push(`substr(action, 1, length(${kind})) = ${kind}`);
+    } else add("action =", action);
     const { rows } = await db.query<Row>(
-      `SELECT * FROM vexel.audit_log
-       WHERE (CAST($1 AS TEXT) IS NULL OR id < $1) AND (CAST($2 AS TEXT) IS NULL OR actor = $2)
-         AND (CAST($3 AS TEXT) IS NULL OR action = $3)
-       ORDER BY id DESC LIMIT $4`,
-      [cursor ?? null, actor ?? null, action ?? null, limit + 1],
+      `SELECT * FROM vexel.audit_log WHERE ${conditions.join(" AND ")}
+       ORDER BY id DESC LIMIT ${parameters.add(limit + 1)}`,
+      parameters.values,
     );
     return pageOf(rows, limit, entryOf, ({ id }) => id);
   },

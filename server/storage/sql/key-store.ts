@@ -304,7 +304,12 @@ const keyOf = (row: Row): StoredKey => ({
   version: Number(row.revision),
 });
 
-const cursorOf = ({ created_at, id }: Row): string => `${created_at} ${id}`;
+const cursorOf = ({ created_at, id }: Pick<Row, "created_at" | "id">): string =>
+  `${created_at} ${id}`;
+
+/** The cursor of the page after this key. */
+export const keyCursor = ({ createdAt, id }: Pick<StoredKey, "createdAt" | "id">): string =>
+  cursorOf({ created_at: createdAt, id });
 
 function readCursor(cursor: string): [createdAt: number, id: string] {
   const space = cursor.indexOf(" ");

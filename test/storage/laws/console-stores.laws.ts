@@ -334,6 +334,18 @@ export function consoleStoreLaws(implementation: Implementation<ConsoleStores>):
     expect(second.next).toBeUndefined();
   });
 
+  law("audit entries of a kind, of a subject and of a time are found", async ({ audit }) => {
+    const actions = ["key.created", "key.revoked", "keys.created", "project.updated"];
+    for (const [at, action] of actions.entries())
+      await audit.append(entry(`audit_${at}`, { at, action, subject: action.split(".")[0]! }));
+    const found = async (filter: Parameters<typeof audit.list>[0]) =>
+      (await audit.list(filter, { limit: 9 })).entries.map(({ action }) => action);
+    expect(await found({ action: "key.*" })).toEqual(["key.revoked", "key.created"]);
+    expect(await found({ action: "key.revoked" })).toEqual(["key.revoked"]);
+    expect(await found({ subject: "project" })).toEqual(["project.updated"]);
+    expect(await found({ from: 1, to: 3 })).toEqual(["keys.created", "key.revoked"]);
+  });
+
   law("audit entries keep their values, and filters find them", async ({ audit }) => {
     await audit.append(entry("audit_1"));
     await audit.append(entry("audit_2", { actor: "Bob", action: "key.revoked" }));

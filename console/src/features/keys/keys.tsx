@@ -1,7 +1,7 @@
 /** The API keys: create, change, rotate and revoke them. The value of a new key is shown once. */
 import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ApiKey, CreatedApiKey } from "../../../../contract/admin.ts";
+import type { ApiKey, CreatedApiKey, KeyReview } from "../../../../contract/admin.ts";
 import { pagedQuery } from "../../api/lists.ts";
 import { useProjectScope } from "../../api/project-scope.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -11,6 +11,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Input } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
+import { Select } from "../../ui/select.tsx";
 import { KeyActions } from "./key-actions.tsx";
 import { keyColumns } from "./key-columns.tsx";
 import { KeyForm } from "./key-form.tsx";
@@ -18,13 +19,17 @@ import { keyUseQuery } from "./key-use-query.ts";
 import { NewKey } from "./new-key.tsx";
 import { RotateForm } from "./rotate-form.tsx";
 
-const keysQuery = (search: string, project: string | undefined) =>
-  pagedQuery<ApiKey>("/keys", { search: search.trim(), project });
+type Review = KeyReview | "";
+const reviews = ["", "unused", "expiring"] as const satisfies readonly Review[];
+
+const keysQuery = (search: string, review: Review, project: string | undefined) =>
+  pagedQuery<ApiKey>("/keys", { search: search.trim(), review, project });
 
 export function KeysPage() {
   const t = useT();
   const [search, setSearch] = useState("");
-  const query = useInfiniteQuery(keysQuery(search, useProjectScope()));
+  const [review, setReview] = useState<Review>("");
+  const query = useInfiniteQuery(keysQuery(search, review, useProjectScope()));
   const pages = query.data?.pages.filter(({ data }) => data.length > 0) ?? [];
   const loaded = useQueries({ queries: pages.map(keyUseQuery) });
   const uses = new Map(loaded.flatMap(({ data }) => data?.data ?? []).map((use) => [use.id, use]));
@@ -44,21 +49,34 @@ export function KeysPage() {
         </Button>
       }
     >
-      <Input
-        type="search"
-        aria-label={t("keys.search")}
-        placeholder={t("keys.search")}
-        value={search}
-        maxLength={200}
-        onChange={(event) => setSearch(event.target.value)}
-        className="max-w-sm"
-      />
+      <div className="flex flex-wrap gap-2">
+        <Input
+          type="search"
+          aria-label={t("keys.search")}
+          placeholder={t("keys.search")}
+          value={search}
+          maxLength={200}
+          onChange={(event) => setSearch(event.target.value)}
+          className="max-w-sm"
+        />
+        <div className="w-52">
+          <Select
+            aria-label={t("keys.review")}
+            value={review}
+            onChange={setReview}
+            options={reviews.map((each) => ({
+              value: each as Review,
+              label: t(`keys.review.${each === "" ? "all" : each}`),
+            }))}
+          />
+        </div>
+      </div>
       <Card>
         <PagedTable
           label={t("nav.keys")}
           query={query}
           rowKey={({ id }) => id}
-          empty={t(search.trim() === "" ? "keys.none" : "keys.noMatch")}
+          empty={t(search.trim() === "" && review === "" ? "keys.none" : "keys.noMatch")}
           columns={[
             ...keyColumns(t, (id) => uses.get(id)),
             {

@@ -33,8 +33,8 @@ export function ModelActions({ id }: { id: string }) {
         label={t("action.delete")}
         title={t("models.delete.title", { name: id })}
         description={t("models.delete.description")}
-        onConfirm={async () => {
-          await deleteEntity("/models", definition);
+        onConfirm={async (isForced) => {
+          await deleteEntity("/models", definition, isForced);
           await navigate({ to: "/models" });
           await reload();
         }}

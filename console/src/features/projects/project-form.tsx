@@ -39,6 +39,8 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
     limits: project?.value.limits ?? {},
     budget: budgetValues(project?.value.budget),
     endUsersAndTags: endUserAndTagEntries(project?.value),
+    contact: project?.value.contact,
+    archived: project?.value.archived,
     users: project?.members.map(({ id }) => id) ?? [],
   });
   const isLocked = stored?.read_only ?? false;
@@ -65,6 +67,12 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
           <LimitFields />
           <BudgetFields />
           <EndUserAndTagFields />
+          <TextField
+            name="contact"
+            type="email"
+            label={t("projects.contact")}
+            hint={t("projects.contactHint")}
+          />
         </>
       )}
       <MultiComboboxField

@@ -13,6 +13,7 @@ import { useLanguage, useT } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
 import type { Range } from "../../lib/range.ts";
 import { dateTime } from "../../lib/time.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { Page } from "../../ui/page.tsx";
@@ -27,6 +28,7 @@ import { useUsage } from "../usage/use-usage.ts";
 import { ProjectEvents } from "./project-events.tsx";
 import { ProjectGroups } from "./project-groups.tsx";
 import { ProjectKeys } from "./project-keys.tsx";
+import { ProjectStatements } from "./project-statements.tsx";
 
 const UsageCharts = lazyComponent(
   async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
@@ -63,6 +65,7 @@ function ProjectParts({ project, range }: { project: ProjectEntity; range: Range
   const usage = useUsage(search, time, ["model"], undefined);
   return (
     <>
+      {project.value.archived && <Badge tone="warn">{t("projects.archived")}</Badge>}
       <Budgets project={project} />
       <QueryView query={usage.totals}>
         {({ data: [totals] }) =>
@@ -93,6 +96,7 @@ function ProjectParts({ project, range }: { project: ProjectEntity; range: Range
         <ProjectGroups project={project.id} time={time} dimension="status" />
       </div>
       {canSomewhere(session?.user, "develop") && <ProjectKeys project={project.id} />}
+      <ProjectStatements project={project.id} />
       {canSomewhere(session?.user, "administer") && <Members project={project} />}
       {session?.user.projects === null && <ProjectEvents project={project.id} />}
     </>
@@ -132,6 +136,11 @@ function Budgets({ project }: { project: ProjectEntity }) {
               </li>
             ))}
             {limits.length > 0 && <li className="text-muted">{limits.join(" · ")}</li>}
+            {project.value.contact !== undefined && (
+              <li className="text-muted">
+                {t("projects.contact")}: {project.value.contact}
+              </li>
+            )}
           </ul>
         )}
       </QueryView>

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-quer
 import { useState } from "react";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { EndUserOrTagLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
-import { deleteEntity } from "../../api/entities.ts";
+import { deleteEntity, saveEntity } from "../../api/entities.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
@@ -15,22 +15,39 @@ import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
 import { ProjectLink } from "../../ui/project-link.tsx";
-import { RowMenu } from "../../ui/row-menu.tsx";
+import { type RowAction, RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { figureColumns, useProjectFigures } from "./project-figures.tsx";
 import { ProjectForm } from "./project-form.tsx";
-import { projectsQuery } from "./projects-query.ts";
+import { archivedProjectsQuery, projectsQuery } from "./projects-query.ts";
 
 export function ProjectsPage() {
   const t = useT();
-  const query = useQuery(projectsQuery);
+  const [isArchive, setArchive] = useState(false);
+  const query = useQuery(isArchive ? archivedProjectsQuery : projectsQuery);
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isAdmin = canSomewhere(session?.user, "administer");
   const [edited, setEdited] = useState<ProjectEntity | "new">();
   const figuresOf = useProjectFigures();
   const reload = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+  const archiveAction = (project: ProjectEntity): RowAction => {
+    const { archived, ...value } = project.value;
+    const save = async (): Promise<void> => {
+      await saveEntity("/projects", project, archived ? value : { ...value, archived: true });
+      await reload();
+    };
+    if (archived) return { label: t("projects.restore"), onSelect: save };
+    return {
+      label: t("projects.archive"),
+      confirm: {
+        title: t("projects.archive.title", { name: project.id }),
+        description: t("projects.archive.description"),
+      },
+      onSelect: save,
+    };
+  };
   const columns: readonly Column<ProjectEntity>[] = [
     {
       key: "name",
@@ -68,6 +85,7 @@ export function ProjectsPage() {
           name={project.id}
           actions={[
             { label: t("action.edit"), onSelect: () => setEdited(project) },
+            !project.read_only && archiveAction(project),
             !project.read_only && {
               label: t("action.delete"),
               isDangerous: true,
@@ -75,8 +93,8 @@ export function ProjectsPage() {
                 title: t("projects.delete.title", { name: project.id }),
                 description: t("projects.delete.description"),
               },
-              onSelect: async () => {
-                await deleteEntity("/projects", project);
+              onSelect: async (isForced) => {
+                await deleteEntity("/projects", project, isForced);
                 await reload();
               },
             },
@@ -90,18 +108,25 @@ export function ProjectsPage() {
       title={t("nav.projects")}
       description={t("projects.description")}
       actions={
-        isAdmin && (
-          <Button look="primary" onClick={() => setEdited("new")}>
-            {t("projects.create")}
+        <>
+          <Button aria-pressed={isArchive} onClick={() => setArchive(!isArchive)}>
+            {t("projects.showArchived")}
           </Button>
-        )
+          {isAdmin && (
+            <Button look="primary" onClick={() => setEdited("new")}>
+              {t("projects.create")}
+            </Button>
+          )}
+        </>
       }
     >
       <Card>
         <QueryView query={query}>
           {({ data }) =>
             data.length === 0 ? (
-              <Empty title={t("projects.none")}>{t("projects.none.hint")}</Empty>
+              <Empty title={t(isArchive ? "projects.archived.none" : "projects.none")}>
+                {!isArchive && t("projects.none.hint")}
+              </Empty>
             ) : (
               <Table
                 label={t("nav.projects")}

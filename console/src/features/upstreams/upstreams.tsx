@@ -53,8 +53,8 @@ export function UpstreamsPage() {
             title: t("upstreams.delete.title", { name: upstream.id }),
             description: t("upstreams.delete.description"),
           },
-          onSelect: async () => {
-            await deleteEntity("/upstreams", upstream);
+          onSelect: async (isForced) => {
+            await deleteEntity("/upstreams", upstream, isForced);
             await reload();
           },
         },

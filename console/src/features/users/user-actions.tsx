@@ -6,6 +6,7 @@ import { useT } from "../../i18n/messages.ts";
 import { ConfirmDialog } from "../../ui/confirm.tsx";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
 import { showToast } from "../../ui/toast.ts";
+import { CreatedKeys } from "./created-keys.tsx";
 
 type Question = "disable" | "requirePassword" | "resetTwoFactor" | "delete";
 
@@ -17,12 +18,13 @@ const changes = {
 
 interface UserActionsProps {
   readonly user: User;
+  readonly users: readonly User[];
   readonly onEdit: () => void;
   readonly onLink: () => Promise<unknown>;
   readonly onChanged: () => Promise<unknown>;
 }
 
-export function UserActions({ user, onEdit, onLink, onChanged }: UserActionsProps) {
+export function UserActions({ user, users, onEdit, onLink, onChanged }: UserActionsProps) {
   const t = useT();
   const [asked, setAsked] = useState<Question>();
   const path = `/users/${user.id}`;
@@ -76,7 +78,9 @@ export function UserActions({ user, onEdit, onLink, onChanged }: UserActionsProp
           isOpen
           onClose={() => setAsked(undefined)}
           onConfirm={() => confirm(asked)}
-        />
+        >
+          {(asked === "disable" || asked === "delete") && <CreatedKeys user={user} users={users} />}
+        </ConfirmDialog>
       )}
     </>
   );

@@ -43,7 +43,13 @@ export function UserForm({ user, onSaved }: UserFormProps) {
         onSaved(await call<User>(path, { method, body: { ...body, projects: chosen } }));
       }}
     >
-      <TextField name="name" label={t("users.name")} required autoComplete="off" />
+      <TextField
+        name="name"
+        label={t("users.name")}
+        hint={user ? undefined : t("users.nameHint")}
+        required
+        autoComplete="off"
+      />
       <SelectField
         name="role"
         label={t("users.role")}

@@ -2,9 +2,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Invite, User } from "../../../../contract/admin.ts";
+import { mailAddress } from "../../../../contract/schemas/names.ts";
 import { call } from "../../api/client.ts";
 import { listQuery } from "../../api/lists.ts";
-import { useLanguage } from "../../i18n/messages.ts";
+import { type Language, type Translate, useLanguage } from "../../i18n/messages.ts";
 import { dateTime } from "../../lib/time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -39,13 +40,15 @@ export function UsersPage() {
   const [link, setLink] = useState<ShownLink>();
   const reload = () => queryClient.invalidateQueries({ queryKey: usersQuery.queryKey });
   const showLink = async (user: User): Promise<void> => {
-    const invite = await call<Invite>(`/users/${user.id}/invite`, { method: "POST", body: {} });
+    const body = mailAddress.safeParse(user.name).success ? { email: user.name } : {};
+    const invite = await call<Invite>(`/users/${user.id}/invite`, { method: "POST", body });
     setLink({ user, invite });
     await reload();
   };
   const columns = useColumns((user) => (
     <UserActions
       user={user}
+      users={query.data?.data ?? []}
       onEdit={() => setEdited(user)}
       onLink={() => showLink(user)}
       onChanged={reload}
@@ -94,14 +97,21 @@ export function UsersPage() {
       </Dialog>
       <ShownOnce
         title={t("users.link.title", { name: link?.user.name ?? "" })}
-        description={t("users.link.description", {
-          time: dateTime(link?.invite.expires_at ?? null, language),
-        })}
+        description={linkText(link?.invite, t, language)}
         text={link?.invite.url}
         onClose={() => setLink(undefined)}
       />
     </Page>
   );
+}
+
+function linkText(invite: Invite | undefined, t: Translate, language: Language): string {
+  if (!invite) return "";
+  const time = dateTime(invite.expires_at, language);
+  if (invite.sent_to !== null) return t("users.link.sent", { address: invite.sent_to, time });
+  const text = t("users.link.description", { time });
+  if (invite.mail_problem === null) return text;
+  return `${t("users.link.notSent", { problem: invite.mail_problem })} ${text}`;
 }
 
 function useColumns(actions: (user: User) => React.ReactNode): readonly Column<User>[] {

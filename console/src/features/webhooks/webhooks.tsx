@@ -97,7 +97,9 @@ export function WebhooksPage() {
                             isDangerous: true,
                             confirm: {
                               title: t("webhooks.delete.title", { name: webhook.name ?? "" }),
-                              description: t("webhooks.delete.description"),
+                              description: t("webhooks.delete.description", {
+                                count: webhook.waiting,
+                              }),
                             },
                             onSelect: async () => {
                               await deleteEntity("/webhooks", webhook);

@@ -9,6 +9,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
   choose_own_project: "请为密钥选择您所在的项目：{projects}。",
   not_a_member: "您不是项目 {project} 的成员。",
   no_such_project: "项目 {project} 不存在。",
+  project_archived: "项目 {project} 已归档。请先恢复该项目，或选择其他项目。",
   create_project_first: "项目 {project} 不存在，请先创建。",
   unknown_project_of_user: "“projects” 无效：项目 {project} 不存在。请先创建，或将其移除。",
   role_outside_projects:
@@ -97,6 +98,7 @@ export const zhAdminErrors: Readonly<Record<keyof typeof adminErrors, string>> =
     "{kind, select, model {模型} upstream {上游} project {项目} webhook {Webhook} alert {告警} other {API 密钥}} {id} 正被以下 API 密钥使用：{names}{more}。请先修改或删除它们。",
   used_by_models:
     "{kind, select, model {模型} upstream {上游} project {项目} webhook {Webhook} alert {告警} other {API 密钥}} {id} 正被以下模型使用：{names}{more}。请先修改或删除它们。",
+  is_referenced: "{kind} {id} 正被 {names}{more} 使用。请先修改它们，或使用 force=true 强制删除。",
   and_more: " 等，另有 {count} 个",
   id_is_path: "“{param}” 无效：在 URL 中，“.” 和 “..” 表示其他路径，不能使用。",
   wrong_if_match: '“if-match” 无效：必须是实体的版本，例如 "3"。',

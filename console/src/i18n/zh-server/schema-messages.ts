@@ -26,6 +26,7 @@ export const zhSchemaMessages: Readonly<Record<keyof typeof schemaMessages, stri
   mail_only: "只能包含邮箱地址",
   mail_max: "最多 {max} 个邮箱地址",
   mail_invalid: "包含无效的邮箱地址",
+  mail_address: "不是有效的邮箱地址",
   webhook_secret_missing: "必填，用于对请求签名",
   webhook_secret_absent: "邮件接收方不能设置此项",
   tag_pattern: "必须是标签，或含 * 和 ? 的模式，可使用字母、数字、空格和 _ . : / @ = + -",
