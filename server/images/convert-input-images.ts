@@ -33,9 +33,9 @@ export function createImageConverter({ convert }: Pick<ImageWorker, "convert">) 
     { signal, temp, context }: Request,
   ): Promise<InputImage> => {
     const file = { ...image.file, field };
-    const job = { signal: signal(), temp, key: context.caller?.id };
+    const task = { signal: signal(), temp, key: context.caller?.id };
     for (const to of conversions.filter(({ format }) => types.includes(`image/${format}`))) {
-      const part = toFilePart(await convert(file, to, job), file, `image/${to.format}`);
+      const part = toFilePart(await convert(file, to, task), file, `image/${to.format}`);
       if (part.size <= maxBytes) return { ...image, file: part };
     }
     throw new GatewayError(

@@ -22,7 +22,7 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import type { EditCapabilities, ImageCapabilities } from "../upstream/image-capabilities.ts";
-import type { ImageJob } from "../workers/image/image-worker.ts";
+import type { ImageTaskContext } from "../workers/image/image-worker.ts";
 import type { OutputConversion } from "./convert-output.ts";
 import { fanOut } from "./fan-out.ts";
 import { chargeImages, reportCost, type UpstreamImageRequest } from "./image-cost.ts";
@@ -46,7 +46,7 @@ export interface ImageTools extends SourceTools {
   ): Promise<LoadedImage>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
-  convert(image: LoadedImage, to: OutputConversion, job: ImageJob): Promise<LoadedImage>;
+  convert(image: LoadedImage, to: OutputConversion, task: ImageTaskContext): Promise<LoadedImage>;
   /** How uploads are inspected, to the last pixel. */
   readonly uploads: Pick<EditRules, "imageWorker" | "maxBytes">;
 }
@@ -118,7 +118,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
 interface Attempt<Q extends ImageQuery> {
   readonly request: StageRequest<Q>;
   readonly target: Target;
-  readonly job: ImageJob;
+  readonly task: ImageTaskContext;
   readonly plan: Plan<Q>;
   readonly edits: EditCapabilities | undefined;
   /** How many images the client requested. */
@@ -155,7 +155,7 @@ function planAttempt<Q extends ImageQuery>(
   return {
     request,
     target,
-    job: { signal: request.signal(), temp, key: context.caller?.id ?? "" },
+    task: { signal: request.signal(), temp, key: context.caller?.id ?? "" },
     plan,
     adapted,
     edits: declared.edits,
@@ -168,12 +168,12 @@ function planAttempt<Q extends ImageQuery>(
 /** The edit with its source images in the form that the target reads. */
 async function prepareEdit<Q extends ImageQuery>(
   query: Q & EditQuery,
-  { request, edits, job, onAdapted }: Attempt<Q>,
+  { request, edits, task, onAdapted }: Attempt<Q>,
   tools: ImageTools,
 ): Promise<Q> {
   if (!edits) return query;
   try {
-    return await prepareSources(query, { edits, tools, job, onAdapted });
+    return await prepareSources(query, { edits, tools, task, onAdapted });
   } catch (error) {
     request.report.attemptNotSent();
     throw error;
@@ -203,12 +203,12 @@ function sendQuery<Q extends ImageQuery>(
 async function deliver<Q extends ImageQuery>(
   response: ImageResponse,
   costContext: UpstreamImageRequest,
-  { request, target, job, plan, count, adapted, onAdapted }: Attempt<Q>,
+  { request, target, task, plan, count, adapted, onAdapted }: Attempt<Q>,
   images: AttemptedImages,
   tools: ImageTools,
 ): Promise<ImageResponse> {
   const { report, temp } = request;
-  const { signal } = job;
+  const { signal } = task;
   const dropped = new Set(plan.dropped);
   if (response.kind === "buffered") report.addUsage(usageOf(response));
   const { options, extraFields } = request.query;
@@ -230,7 +230,7 @@ async function deliver<Q extends ImageQuery>(
     {
       download: (url) => tools.download(url, target, signal, temp),
       convert: (image, to) =>
-        tools.convert(image, to, { ...job, onManifestLost: () => dropped.add(lostProvenance) }),
+        tools.convert(image, to, { ...task, onManifestLost: () => dropped.add(lostProvenance) }),
       isPrivate: tools.isPrivate,
       onFailure: (error) => {
         postProcessError = error;

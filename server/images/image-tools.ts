@@ -44,10 +44,10 @@ export function createImageTools(options: ImageToolsOptions): ImageTools {
     inspect: (file, { signal, key }) => inspections.inspect(file, signal, undefined, key),
     isPrivate,
     convert: imageWorker.convert,
-    convertFile: async (file, to, job) =>
-      toFilePart(await imageWorker.convert(file, to, job), file, `image/${to.format}`),
-    convertMask: async (mask, to, job) =>
-      toFilePart(await imageWorker.mask(mask, to, job), mask, "image/png"),
+    convertFile: async (file, to, task) =>
+      toFilePart(await imageWorker.convert(file, to, task), file, `image/${to.format}`),
+    convertMask: async (mask, to, task) =>
+      toFilePart(await imageWorker.mask(mask, to, task), mask, "image/png"),
     uploads: { imageWorker: inspections, maxBytes: options.maxFileBytes },
   };
 }

@@ -6,7 +6,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { EditQuery, FilePart, GenerationQuery, ImageSource } from "../upstream/contract.ts";
 import type { EditCapabilities } from "../upstream/image-capabilities.ts";
 import { formatSize, nearestListedSize, nearestSize } from "../upstream/image-sizes.ts";
-import type { ImageJob } from "../workers/image/image-worker.ts";
+import type { ImageTaskContext } from "../workers/image/image-worker.ts";
 import type {
   ImageConversion,
   ImageInspection,
@@ -18,18 +18,18 @@ import { checkMarkup, checkMask } from "./preflight.ts";
 /** The tools that prepare source images. */
 export interface SourceTools {
   /** Downloads a URL of the client, as an inspected file. `param`: the parameter that holds the URL. */
-  fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
+  fetchSource(url: string, param: string, task: ImageTaskContext): Promise<FilePart>;
   /** Inspects a checked image of the client: its dimensions, transparency and orientation. */
-  inspect(file: FilePart, job: ImageJob): Promise<ImageInspection>;
-  convertFile(file: FilePart, to: ImageConversion, job: ImageJob): Promise<FilePart>;
-  convertMask(mask: FilePart, to: MaskConvention, job: ImageJob): Promise<FilePart>;
+  inspect(file: FilePart, task: ImageTaskContext): Promise<ImageInspection>;
+  convertFile(file: FilePart, to: ImageConversion, task: ImageTaskContext): Promise<FilePart>;
+  convertMask(mask: FilePart, to: MaskConvention, task: ImageTaskContext): Promise<FilePart>;
 }
 
 /** The target of one request, and the tools for its source images. */
 interface Preparation {
   readonly edits: EditCapabilities;
   readonly tools: SourceTools;
-  readonly job: ImageJob;
+  readonly task: ImageTaskContext;
   onAdapted(name: string): void;
 }
 
@@ -73,11 +73,11 @@ async function markupFile(
 ): Promise<FilePart | undefined> {
   const file = await resolveFile(markup, "markup.image_url", preparation);
   if (!file) return undefined;
-  const { tools, job, edits } = preparation;
+  const { tools, task, edits } = preparation;
   checkBytes(file, edits);
   // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
   if (first)
-    checkMarkup(await tools.inspect(file, job), await tools.inspect(first, job), file.field);
+    checkMarkup(await tools.inspect(file, task), await tools.inspect(first, task), file.field);
   return file;
 }
 
@@ -88,11 +88,11 @@ async function markupFile(
 async function needsRotation(
   mask: FilePart,
   first: FilePart,
-  { tools, job }: Preparation,
+  { tools, task }: Preparation,
 ): Promise<boolean> {
-  const image = await tools.inspect(first, job);
+  const image = await tools.inspect(first, task);
   // Two uploads were compared in the preflight; the size of a downloaded image is known only now.
-  checkMask(await tools.inspect(mask, job), image, mask.field);
+  checkMask(await tools.inspect(mask, task), image, mask.field);
   return image.orientation !== 1;
 }
 
@@ -104,12 +104,12 @@ async function needsRotation(
 async function sizeOfFirstImage(
   first: FilePart | undefined,
   { options: { size = "auto" }, extraFields, mask }: EditQuery,
-  { edits: { matchFirstImage: sizes, matchMasked }, tools, job }: Preparation,
+  { edits: { matchFirstImage: sizes, matchMasked }, tools, task }: Preparation,
 ): Promise<string | undefined> {
   if (!sizes || !first || size !== "auto" || (mask && !matchMasked)) return undefined;
   // The size is given in vendor-specific fields.
   if ("width" in extraFields || "height" in extraFields) return undefined;
-  const source = await tools.inspect(first, job);
+  const source = await tools.inspect(first, task);
   return "multipleOf" in sizes
     ? formatSize(nearestSize(source, sizes))
     : nearestListedSize(source, sizes);
@@ -118,11 +118,11 @@ async function sizeOfFirstImage(
 async function resolveFile(
   source: ImageSource,
   param: string,
-  { edits, tools, job }: Preparation,
+  { edits, tools, task }: Preparation,
 ): Promise<FilePart | undefined> {
   if (source.kind === "file") return source.file;
   return source.kind === "url" && !edits.links
-    ? tools.fetchSource(source.url, param, job)
+    ? tools.fetchSource(source.url, param, task)
     : undefined;
 }
 
@@ -134,13 +134,13 @@ async function toReadableFile(
   preparation: Preparation,
   upright: boolean,
 ): Promise<FilePart> {
-  const { edits, tools, job } = preparation;
+  const { edits, tools, task } = preparation;
   const { maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (!upright && (await isReadable(file, preparation))) return file;
   preparation.onAdapted("image");
   let smallestBytes = Number.POSITIVE_INFINITY;
-  for (const to of conversionsFor(file, await tools.inspect(file, job), edits)) {
-    const converted = await tools.convertFile(file, to, job);
+  for (const to of conversionsFor(file, await tools.inspect(file, task), edits)) {
+    const converted = await tools.convertFile(file, to, task);
     if (converted.size <= maxBytes) return converted;
     smallestBytes = Math.min(smallestBytes, converted.size);
   }
@@ -162,15 +162,15 @@ async function toReadableFile(
 /** The mask in the target's convention. Unchanged if it already fits. */
 async function toReadableMask(
   file: FilePart,
-  { edits, tools, job }: Preparation,
+  { edits, tools, task }: Preparation,
 ): Promise<FilePart> {
   const { mask: convention = "transparent", maxBytes = Number.POSITIVE_INFINITY } = edits;
   if (convention === "transparent" && file.size <= maxBytes) {
-    const inspection = await tools.inspect(file, job);
+    const inspection = await tools.inspect(file, task);
     if (inspection.orientation === 1 && inspection.alphaChannel) return file;
   }
   // Without its colors, which have no meaning, the mask is small.
-  const converted = await tools.convertMask(file, convention, job);
+  const converted = await tools.convertMask(file, convention, task);
   if (converted.size <= maxBytes) return converted;
   const what = `in the form that this model accepts, the mask has ${converted.size} bytes`;
   throw tooLargeAfterConversion(
@@ -183,10 +183,10 @@ async function toReadableMask(
 
 async function isReadable(
   file: FilePart,
-  { edits: { reads = defaultTypes, needsAlpha }, tools, job }: Preparation,
+  { edits: { reads = defaultTypes, needsAlpha }, tools, task }: Preparation,
 ): Promise<boolean> {
   if (!reads.includes(file.type)) return false;
-  return !needsAlpha || (await tools.inspect(file, job)).alphaChannel;
+  return !needsAlpha || (await tools.inspect(file, task)).alphaChannel;
 }
 
 /**

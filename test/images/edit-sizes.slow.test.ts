@@ -126,7 +126,7 @@ describe("of the conversions that make an image small enough, the least lossy is
     const made = prepareSources(query, {
       edits: { maxImages: 1, maxBytes: 500, ...edits },
       tools,
-      job: { signal: never, temp: noRequestTemp, key: "" },
+      task: { signal: never, temp: noRequestTemp, key: "" },
       onAdapted: () => undefined,
     });
     return { made, ways };

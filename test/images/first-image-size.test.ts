@@ -29,7 +29,7 @@ async function ratioOf(
     {
       edits: runway.adapter.imageCapabilities!(target, "edits").edits!,
       tools,
-      job: { signal: new AbortController().signal, temp: noRequestTemp, key: "" },
+      task: { signal: new AbortController().signal, temp: noRequestTemp, key: "" },
       onAdapted: () => {},
     },
   );

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
-import { createJobQueue } from "../../server/workers/job-queue.ts";
+import { createTaskQueue } from "../../server/workers/task-queue.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";
 import { until } from "../until.ts";
@@ -159,10 +159,10 @@ test("an image that takes longer than its size allows is refused, and its proces
 });
 
 describe("the queue of the image worker", () => {
-  const start = (options: Partial<Parameters<typeof createJobQueue>[0]> = {}) => {
+  const start = (options: Partial<Parameters<typeof createTaskQueue>[0]> = {}) => {
     const started: string[] = [];
     const ends: (() => void)[] = [];
-    const turns = createJobQueue({ maxRunning: 2, maxWaiting: 100, name: "It", ...options });
+    const turns = createTaskQueue({ maxRunning: 2, maxWaiting: 100, name: "It", ...options });
     const run = (key: string) =>
       turns.run({ signal: never, key }, () => {
         started.push(key);

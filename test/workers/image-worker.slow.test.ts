@@ -168,7 +168,7 @@ test("a process that dies during a job fails that request, and the next request 
 });
 
 test("a job that exceeds its timeout is canceled, and its process is replaced", async () => {
-  const { worker, watcher } = start({ jobMs: 1500, lost: 1 });
+  const { worker, watcher } = start({ taskMs: 1500, lost: 1 });
   const image = upload(await speckledPng(16, 16));
   await expectError(worker.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
   await until(() => watcher.living.size === 0);

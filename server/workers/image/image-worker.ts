@@ -22,7 +22,7 @@ import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
 
 /**
  * An upload that cannot be decoded is an error of the client (invalid_image_file), any other image an error of the
- * upstream. `key`: the API key that a job runs for. Keys take turns.
+ * upstream. `key`: the API key that a task runs for. Keys take turns.
  */
 export interface ImageWorker {
   /** Decodes the whole image. `field`: the client's name of the parameter. The default is the field of the upload. */
@@ -36,17 +36,21 @@ export interface ImageWorker {
    * Converts the format, with the orientation applied, in sRGB, without metadata. An animation stays animated if the
    * format supports it.
    */
-  convert(image: WorkerInput, to: ImageConversion, job: ImageJob): Promise<CollectedImage>;
+  convert(
+    image: WorkerInput,
+    to: ImageConversion,
+    context: ImageTaskContext,
+  ): Promise<CollectedImage>;
   /** A PNG that marks the same area in another convention. In a mask without transparency, white marks the area. */
-  mask(mask: WorkerInput, to: MaskConvention, job: ImageJob): Promise<CollectedImage>;
+  mask(mask: WorkerInput, to: MaskConvention, context: ImageTaskContext): Promise<CollectedImage>;
   close(): Promise<void>;
 }
 
-/** Context of one image job: its signal, its API key and where its result goes. */
-export interface ImageJob {
+/** Context of one image task: its signal, its API key and where its result goes. */
+export interface ImageTaskContext {
   readonly signal: AbortSignal;
   readonly temp: RequestTemp;
-  /** The API key that the job runs for. */
+  /** The API key that the task runs for. */
   readonly key?: string | undefined;
   /** Called if the image has a C2PA manifest, which its conversion removes. */
   readonly onManifestLost?: () => void;
@@ -59,8 +63,8 @@ export interface ImageWorkerOptions {
   readonly maxPixels?: number;
   /** Maximum bytes of a file. */
   readonly maxBytes?: number;
-  readonly jobMs?: number;
-  /** The timeout of decoding, by pixels and bytes; `jobMs` at most. */
+  readonly taskMs?: number;
+  /** The timeout of decoding, by pixels and bytes; `taskMs` at most. */
   readonly inspectMs?: (pixels: number, bytes: number) => number;
   readonly maxRunning?: number;
   readonly maxWaiting?: number;
@@ -78,10 +82,10 @@ export function createImageWorker({
   idleMs,
   maxPixels = 64_000_000,
   maxBytes = 128 * 1024 * 1024,
-  jobMs = 60_000,
+  taskMs = 60_000,
   inspectMs = defaultInspectMs,
   maxRunning = 2,
-  // A queued job costs next to nothing, because its image is on disk: client timeouts bound the queue.
+  // A queued task costs next to nothing, because its image is on disk: client timeouts bound the queue.
   maxWaiting = 512,
   byPath: mayReadPaths = true,
   folder = tmpdir(),
@@ -92,14 +96,14 @@ export function createImageWorker({
     ...(idleMs !== undefined && { idleMs }),
     maxRunning,
     maxWaiting,
-    jobMs,
+    taskMs,
     ...(spawn && { spawn }),
   });
   let canReadPaths = mayReadPaths;
 
   const sendToChild = async (
     send: SendToChild,
-    { source, task, temp }: ImageWorkerJob,
+    { source, task, temp }: ImageWorkerTask,
     byPath: boolean,
   ) => {
     const { sent: image, release } = await openForWorker(source, { byPath, folder });
@@ -109,7 +113,7 @@ export function createImageWorker({
       releaseFile = file?.keepOpen();
       const into = file?.path;
       const timeoutFor = (pixels: number): number =>
-        task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
+        task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : taskMs;
       const parts = await send({ image, task, ...(into !== undefined && { into }) }, timeoutFor);
       if (parts.at(-1)?.kind === "written") await file?.refreshSize();
       return { parts, file };
@@ -119,21 +123,21 @@ export function createImageWorker({
     }
   };
 
-  const runJob = <T>(
-    job: ImageWorkerJob,
+  const runTask = <T>(
+    queued: ImageWorkerTask,
     readResult: (
       parts: readonly ImageWorkerResponsePart[],
       file: UnlinkedTempFile | undefined,
     ) => Promise<T>,
   ): Promise<T> => {
-    const { source, signal, key = "", field = fieldOf(source) } = job;
+    const { source, signal, key = "", field = fieldOf(source) } = queued;
     if (sizeOf(source) > maxBytes) return Promise.reject(imageTooLarge(maxBytes, field));
     const timeoutError = (boundMs: number): GatewayError => tooSlow(boundMs, field);
     const isLarge = sizeOf(source) > largeBytes;
     const work = async (send: SendToChild): Promise<T> => {
-      let response = await sendToChild(send, job, canReadPaths);
+      let response = await sendToChild(send, queued, canReadPaths);
       if (failureOf(response.parts)?.reason === "unreachable") {
-        response = await sendToChild(send, job, false);
+        response = await sendToChild(send, queued, false);
         // This process could read the file, so children cannot open its paths: bytes are sent from now on.
         canReadPaths = false;
       }
@@ -146,13 +150,14 @@ export function createImageWorker({
 
   return {
     inspect: (source, signal, field, key) =>
-      runJob({ source, task: { kind: "inspect" }, signal, field, key }, inspectionIn),
-    convert: (source, to, { onManifestLost, ...job }) =>
-      runJob({ source, task: { kind: "convert", to }, ...job }, (parts, file) => {
+      runTask({ source, task: { kind: "inspect" }, signal, field, key }, inspectionIn),
+    convert: (source, to, { onManifestLost, ...context }) =>
+      runTask({ source, task: { kind: "convert", to }, ...context }, (parts, file) => {
         if (parts.some(({ kind }) => kind === "manifest-lost")) onManifestLost?.();
         return imageIn(parts, file);
       }),
-    mask: (source, to, job) => runJob({ source, task: { kind: "mask", to }, ...job }, imageIn),
+    mask: (source, to, context) =>
+      runTask({ source, task: { kind: "mask", to }, ...context }, imageIn),
     close: () => pool.close(),
   };
 }
@@ -175,7 +180,7 @@ export function inspectOnce({ inspect }: Pick<ImageWorker, "inspect">): CachedIn
   };
 }
 
-interface ImageWorkerJob {
+interface ImageWorkerTask {
   readonly source: WorkerInput;
   readonly task: ImageTask;
   readonly signal: AbortSignal;
@@ -186,7 +191,7 @@ interface ImageWorkerJob {
 
 /**
  * The timeout of inspecting an upload: several times what a regular file takes on a busy machine, by pixels and bytes.
- * Conversions of the same file come later, and have the whole job timeout.
+ * Conversions of the same file come later, and have the whole task timeout.
  */
 const defaultInspectMs = (pixels: number, bytes: number): number =>
   10_000 + pixels / 1000 + bytes / 1000;

@@ -56,7 +56,7 @@ export interface ImageWorkerRequest {
   readonly into?: string;
 }
 
-/** Why a job failed. */
+/** Why a task failed. */
 export type FailureReason =
   /** Not a supported format. */
   | "unknown"

@@ -1,39 +1,39 @@
 /**
- * Worker pool: a few child processes, each with one image at a time. So a decoder crash fails one job only, and a
- * canceled job is stopped by ending its process, which is the only way.
+ * Worker pool: a few child processes, each with one image at a time. So a decoder crash fails one task only, and a
+ * canceled task is stopped by ending its process, which is the only way.
  */
 
 import { join } from "node:path";
 import { sourceFolder } from "../../lib/executable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { createJobQueue } from "../job-queue.ts";
 import { WorkerProcess, type WorkerProcessOptions } from "../process/worker-process.ts";
+import { createTaskQueue } from "../task-queue.ts";
 import type { ImageWorkerRequest, ImageWorkerResponsePart, ImageWorkerSpec } from "./messages.ts";
 
 interface WorkerPoolOptions
   extends ImageWorkerSpec,
     Pick<WorkerProcessOptions<ImageWorkerSpec>, "idleMs" | "spawn"> {
-  /** Maximum number of concurrent jobs. */
+  /** Maximum number of concurrent tasks. */
   readonly maxRunning: number;
-  /** Queued jobs of all keys together. */
+  /** Queued tasks of all keys together. */
   readonly maxWaiting: number;
-  /** How long a job may run. */
-  readonly jobMs: number;
+  /** How long a task may run. */
+  readonly taskMs: number;
 }
 
-/** `timeoutFor`: the remaining timeout of the job, once the process has reported the number of pixels. */
+/** `timeoutFor`: the remaining timeout of the task, once the process has reported the number of pixels. */
 export type SendToChild = (
   request: ImageWorkerRequest,
   timeoutFor: (pixels: number) => number,
 ) => Promise<readonly ImageWorkerResponsePart[]>;
 
-interface PoolJob<T> {
+interface PoolTask<T> {
   readonly signal: AbortSignal;
-  /** The API key that the job is run for. */
+  /** The API key that the task is run for. */
   readonly key: string;
-  /** Large jobs run one at a time. */
+  /** Large tasks run one at a time. */
   readonly isLarge: boolean;
-  /** Creates the error for a job that exceeds its timeout. */
+  /** Creates the error for a task that exceeds its timeout. */
   readonly timeoutError: (boundMs: number) => GatewayError;
   /** Called when a worker is idle. */
   readonly work: (send: SendToChild) => Promise<T>;
@@ -47,7 +47,7 @@ interface PoolJob<T> {
 const environment = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 interface WorkerPool {
-  run<T>(job: PoolJob<T>): Promise<T>;
+  run<T>(task: PoolTask<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ const name = "The image worker";
 const entry = join(sourceFolder, "server/workers/image/child/main.ts");
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { maxPixels, idleMs, spawn, jobMs, maxRunning, maxWaiting } = options;
-  const queue = createJobQueue({ maxRunning, maxWaiting, name });
+  const { maxPixels, idleMs, spawn, taskMs, maxRunning, maxWaiting } = options;
+  const queue = createTaskQueue({ maxRunning, maxWaiting, name });
   const workers = Array.from(
     { length: maxRunning },
     () =>
@@ -75,13 +75,13 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   // The most recently used process is taken first, so that the others can stop when idle.
   const idle = [...workers];
 
-  const run = async <T>({ signal, timeoutError, work }: PoolJob<T>): Promise<T> => {
+  const run = async <T>({ signal, timeoutError, work }: PoolTask<T>): Promise<T> => {
     const worker = idle.pop();
-    if (!worker) throw new Error("More jobs run than the pool has processes.");
+    if (!worker) throw new Error("More tasks run than the pool has processes.");
     const cancel = new AbortController();
     const onAbort = () => cancel.abort(signal.reason);
     const endAfter = (ms: number) => setTimeout(() => cancel.abort(timeoutError(ms)), ms);
-    let timer = endAfter(jobMs);
+    let timer = endAfter(taskMs);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
@@ -92,7 +92,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
             parts.push(part);
           } else {
             clearTimeout(timer);
-            timer = endAfter(Math.min(jobMs, timeoutFor(part.pixels)));
+            timer = endAfter(Math.min(taskMs, timeoutFor(part.pixels)));
           }
         };
         await worker
@@ -108,7 +108,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 
   return {
-    run: (job) => queue.run(job, () => run(job)),
+    run: (task) => queue.run(task, () => run(task)),
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
     },

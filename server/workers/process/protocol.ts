@@ -8,10 +8,10 @@ export interface SerializedError {
   readonly param?: string;
 }
 
-export type ToChild<Spec, JobRequest> =
+export type ToChild<Spec, TaskRequest> =
   /** The first message, once. */
   | { readonly type: "load"; readonly spec: Spec }
-  | { readonly type: "request"; readonly id: number; readonly request: JobRequest }
+  | { readonly type: "request"; readonly id: number; readonly request: TaskRequest }
   | { readonly type: "cancel"; readonly id: number };
 
 export type ToParent<Part> =

@@ -3,9 +3,9 @@ import { setPriority } from "node:os";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
-interface LoadedWorker<JobRequest> {
+interface LoadedWorker<TaskRequest> {
   readonly metadata: WorkerMetadata;
-  handle(id: number, request: JobRequest): void;
+  handle(id: number, request: TaskRequest): void;
   /** If absent, a request that was started runs to its end. */
   cancel?(id: number): void;
 }
@@ -24,8 +24,8 @@ function lowerPriority(): void {
   }
 }
 
-export function serveParent<Spec, JobRequest, Part>(
-  load: (spec: Spec, responder: Responder<Part>) => Promise<LoadedWorker<JobRequest>>,
+export function serveParent<Spec, TaskRequest, Part>(
+  load: (spec: Spec, responder: Responder<Part>) => Promise<LoadedWorker<TaskRequest>>,
 ): void {
   const post = (message: ToParent<Part>) => {
     if (process.connected) process.send?.(message);
@@ -34,8 +34,8 @@ export function serveParent<Spec, JobRequest, Part>(
     send: (id, part, last) => post({ type: "part", id, part, last }),
     fail: (id, error) => post({ type: "refused", id, ...serializeError(error) }),
   };
-  const queuedBeforeLoad = new Map<number, JobRequest>();
-  let loaded: LoadedWorker<JobRequest> | undefined;
+  const queuedBeforeLoad = new Map<number, TaskRequest>();
+  let loaded: LoadedWorker<TaskRequest> | undefined;
 
   // The channel closes when the gateway ends for any reason; SIGKILL leaves no other signal.
   process.on("disconnect", () => process.exit(0));
@@ -43,7 +43,7 @@ export function serveParent<Spec, JobRequest, Part>(
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   lowerPriority();
 
-  process.on("message", (message: ToChild<Spec, JobRequest>) => {
+  process.on("message", (message: ToChild<Spec, TaskRequest>) => {
     if (message.type === "load") {
       load(message.spec, responder).then(
         (model) => {

@@ -41,8 +41,8 @@ export interface WorkerProcessOptions<Spec> {
   readonly onReady?: (metadata: WorkerMetadata) => void;
 }
 
-interface WorkerRequest<JobRequest, Part> {
-  readonly request: JobRequest;
+interface WorkerRequest<TaskRequest, Part> {
+  readonly request: TaskRequest;
   readonly weight: number;
   readonly signal: AbortSignal;
   readonly onPart: (part: Part) => void;
@@ -70,7 +70,7 @@ interface RunningChild<Part> {
   lastMessageAt: number;
 }
 
-export class WorkerProcess<Spec, JobRequest, Part> {
+export class WorkerProcess<Spec, TaskRequest, Part> {
   readonly #options: Required<WorkerProcessOptions<Spec>>;
   #running: RunningChild<Part> | undefined;
   #failure: { readonly error: GatewayError; readonly until: number } | undefined;
@@ -106,7 +106,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
   }
 
   /** Settles when the last part has arrived, or the request is rejected, aborted or lost. */
-  async send({ request, weight, signal, onPart }: WorkerRequest<JobRequest, Part>): Promise<void> {
+  async send({ request, weight, signal, onPart }: WorkerRequest<TaskRequest, Part>): Promise<void> {
     const { name, maxWeight, hangTimeoutMs, killOnAbort, now } = this.#options;
     if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
     throwIfAborted(signal);
@@ -121,7 +121,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     const id = ++this.#lastId;
     const onAbort = () => {
       const error = abortError(signal);
-      running.child.send({ type: "cancel", id } satisfies ToChild<Spec, JobRequest>);
+      running.child.send({ type: "cancel", id } satisfies ToChild<Spec, TaskRequest>);
       running.requests.get(id)?.settle(error);
       if (killOnAbort || now() - running.lastMessageAt > hangTimeoutMs)
         this.#end(running, this.#processEnded("stuck"));
@@ -138,7 +138,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     running.requests.set(id, { onPart, settle });
     this.#weight += weight;
     signal.addEventListener("abort", onAbort, { once: true });
-    running.child.send({ type: "request", id, request } satisfies ToChild<Spec, JobRequest>);
+    running.child.send({ type: "request", id, request } satisfies ToChild<Spec, TaskRequest>);
     return promise;
   }
 
@@ -168,7 +168,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     this.#running = running;
     child.send({ type: "load", spec: this.#options.spec(this.#failedStarts) } satisfies ToChild<
       Spec,
-      JobRequest
+      TaskRequest
     >);
     void child.exited.then((reason) => {
       if (this.#running !== running) return;
@@ -239,7 +239,7 @@ function workerErrorToGatewayError(
 ): GatewayError {
   // `notSent`: a local failure is never billed, so another target may be tried.
   const details = { notSent: true, ...(param !== undefined && { param }) } as const;
-  // Of the job queue in the child.
+  // Of the task queue in the child.
   if (kind === "overloaded") return fullQueueError(message);
   if (errorTable[kind].causedBy === "client") return new GatewayError(kind, message, details);
   // Paths and details are for the operator, not for clients.

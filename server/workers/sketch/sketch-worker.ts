@@ -19,7 +19,7 @@ import type {
 import { editSources } from "../../upstream/edit-sources.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
-import type { SketchJob } from "./sketch-job.ts";
+import type { SketchTask } from "./sketch-task.ts";
 
 interface SketchWorkerOptions {
   /** Called each time the process has started, with the id of the model. */
@@ -34,7 +34,7 @@ const modelId = "vexel-sketch";
 const entry = join(sourceFolder, "server/workers/sketch/child.ts");
 
 export function createSketchWorker({ onReady }: SketchWorkerOptions = {}): SketchWorker {
-  const worker = new WorkerProcess<Record<string, never>, SketchJob, SketchEvent | undefined>({
+  const worker = new WorkerProcess<Record<string, never>, SketchTask, SketchEvent | undefined>({
     name: `The drawing program ${modelId}`,
     entry,
     spec: () => ({}),
@@ -64,8 +64,8 @@ export function createSketchWorker({ onReady }: SketchWorkerOptions = {}): Sketc
   return {
     close: () => worker.close(),
     generations: (query, _target, signal, key = "") => {
-      const job = { request: generationRequest(query), key };
-      return send({ request: job, weight: query.prompt.length, signal });
+      const task = { request: generationRequest(query), key };
+      return send({ request: task, weight: query.prompt.length, signal });
     },
     edits: async (query, _target, signal, key = "") => {
       const weight = query.prompt.length + uploadBytes(query);
@@ -75,7 +75,7 @@ export function createSketchWorker({ onReady }: SketchWorkerOptions = {}): Sketc
 }
 
 interface OutgoingRequest {
-  readonly request: SketchJob;
+  readonly request: SketchTask;
   readonly weight: number;
   readonly signal: AbortSignal;
 }

@@ -14,7 +14,7 @@ import {
   type Tokenized,
 } from "../messages.ts";
 
-interface EmbedJob {
+interface EmbedTask {
   readonly id: number;
   /** Tokenizes the next text; done after the last. */
   readonly reading: Iterator<void, readonly Tokenized[]>;
@@ -22,7 +22,7 @@ interface EmbedJob {
 }
 
 interface QueuedInput extends Tokenized {
-  readonly job: EmbedJob;
+  readonly task: EmbedTask;
   /** Its index in the response. */
   readonly index: number;
   /** Inputs run in this order (fair queueing), so that a small request does not wait for all of a large one. */
@@ -36,8 +36,8 @@ export class BatchScheduler {
   readonly #model: LoadedModel;
   readonly #responses: Responder<EmbedResponsePart>;
   readonly #limits: BatchLimits;
-  readonly #jobs = new Map<number, EmbedJob>();
-  #untokenized: EmbedJob[] = [];
+  readonly #tasks = new Map<number, EmbedTask>();
+  #untokenized: EmbedTask[] = [];
   #queued: QueuedInput[] = [];
   #currentTurn = 0;
   #working = false;
@@ -53,21 +53,21 @@ export class BatchScheduler {
   }
 
   add(id: number, request: EmbedRequest): void {
-    const job: EmbedJob = {
+    const task: EmbedTask = {
       id,
       reading: readTexts(this.#model, request),
       left: request.texts.length,
     };
-    this.#jobs.set(id, job);
-    this.#untokenized.push(job);
+    this.#tasks.set(id, task);
+    this.#untokenized.push(task);
     if (!this.#working) void this.#work();
   }
 
   /** A running batch is finished, and its result is dropped. */
   cancel(id: number): void {
-    this.#jobs.delete(id);
-    this.#untokenized = this.#untokenized.filter((job) => job.id !== id);
-    this.#queued = this.#queued.filter(({ job }) => job.id !== id);
+    this.#tasks.delete(id);
+    this.#untokenized = this.#untokenized.filter((task) => task.id !== id);
+    this.#queued = this.#queued.filter(({ task }) => task.id !== id);
   }
 
   async #work(): Promise<void> {
@@ -83,22 +83,22 @@ export class BatchScheduler {
 
   #tokenize(until: number): void {
     do {
-      const job = this.#untokenized.shift();
-      if (!job) return;
+      const task = this.#untokenized.shift();
+      if (!task) return;
       try {
-        const step = job.reading.next();
-        if (step.done) this.#enqueue(job, step.value);
-        else this.#untokenized.push(job);
+        const step = task.reading.next();
+        if (step.done) this.#enqueue(task, step.value);
+        else this.#untokenized.push(task);
       } catch (error) {
-        this.#fail(job, error);
+        this.#fail(task, error);
       }
     } while (performance.now() < until);
   }
 
   /** Sorted by length, so that neighbors in the queue fit into one batch. */
-  #enqueue(job: EmbedJob, inputs: readonly Tokenized[]): void {
+  #enqueue(task: EmbedTask, inputs: readonly Tokenized[]): void {
     const added = inputs
-      .map((input, index) => ({ ...input, job, index }))
+      .map((input, index) => ({ ...input, task, index }))
       .sort((a, b) => a.ids.length - b.ids.length)
       .map((input, i) => ({ ...input, turn: this.#currentTurn + i }));
     this.#queued = [...this.#queued, ...added].sort((a, b) => a.turn - b.turn);
@@ -118,7 +118,7 @@ export class BatchScheduler {
     try {
       this.#deliver(batch, await this.#model.embed(batch));
     } catch (error) {
-      for (const { job } of batch) this.#fail(job, error);
+      for (const { task } of batch) this.#fail(task, error);
     }
   }
 
@@ -130,25 +130,25 @@ export class BatchScheduler {
         "The model returned vectors of an unexpected length.",
       );
     }
-    for (const [job, rows] of Map.groupBy(batch.keys(), (row) => batch[row]!.job)) {
-      if (!this.#jobs.has(job.id)) continue;
+    for (const [task, rows] of Map.groupBy(batch.keys(), (row) => batch[row]!.task)) {
+      if (!this.#tasks.has(task.id)) continue;
       const packed = new Float32Array(rows.length * dimensions);
       rows.forEach((row, i) => {
         packed.set(vectors.subarray(row * dimensions, (row + 1) * dimensions), i * dimensions);
       });
       const inputs = rows.map((row) => batch[row]!);
-      job.left -= inputs.length;
+      task.left -= inputs.length;
       const tokens = inputs.map(({ ids }) => ids.length);
       const indexes = inputs.map(({ index }) => index);
-      this.#responses.send(job.id, { indexes, vectors: packed, tokens }, job.left === 0);
-      if (job.left === 0) this.#jobs.delete(job.id);
+      this.#responses.send(task.id, { indexes, vectors: packed, tokens }, task.left === 0);
+      if (task.left === 0) this.#tasks.delete(task.id);
     }
   }
 
-  #fail(job: EmbedJob, error: unknown): void {
-    if (!this.#jobs.has(job.id)) return;
-    this.cancel(job.id);
-    this.#responses.fail(job.id, error);
+  #fail(task: EmbedTask, error: unknown): void {
+    if (!this.#tasks.has(task.id)) return;
+    this.cancel(task.id);
+    this.#responses.fail(task.id, error);
   }
 }
 

@@ -127,8 +127,8 @@ const unpackedTooLarge = (): UnprocessableImageError =>
   );
 
 /**
- * The compressed data: after the keyword, and in an iTXt after a flag, a language and a translation. If absent, it is not
- * compressed.
+ * The compressed data: after the keyword, and in an iTXt after a flag, a language and a translation. If absent, it is
+ * not compressed.
  */
 function packedPart(content: Buffer, kind: string): Buffer | undefined {
   const afterKeyword = content.indexOf(0) + 1;

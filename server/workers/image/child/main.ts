@@ -1,5 +1,5 @@
 /**
- * The main file of an image worker's child process: one image at a time. A job is canceled by ending the process. If
+ * The main file of an image worker's child process: one image at a time. A task is canceled by ending the process. If
  * memory runs out, the OOM killer should end this process and not the gateway.
  */
 import { writeFileSync } from "node:fs";

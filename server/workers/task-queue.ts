@@ -1,15 +1,15 @@
 /**
- * Job queue of a worker pool: API keys take turns, so that the images of one key do not make another key wait. Large
- * jobs run one at a time, to bound memory. In a full queue, the key with the most queued jobs loses its newest.
+ * Task queue of a worker pool: API keys take turns, so that the images of one key do not make another key wait. Large
+ * tasks run one at a time, to bound memory. In a full queue, the key with the most queued tasks loses its newest.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { KeyTurns } from "../lib/key-turns.ts";
 import { throwIfAborted } from "../lib/tasks.ts";
 
-interface JobQueueOptions {
+interface TaskQueueOptions {
   readonly maxRunning: number;
-  /** Queued jobs of all keys together. */
+  /** Queued tasks of all keys together. */
   readonly maxWaiting: number;
   /** The worker's name in error messages. */
   readonly name: string;
@@ -18,46 +18,46 @@ interface JobQueueOptions {
 interface QueuedWork {
   readonly signal: AbortSignal;
   readonly isLarge?: boolean;
-  /** The API key that the job is run for. */
+  /** The API key that the task is run for. */
   readonly key?: string;
 }
 
-interface JobQueue {
+interface TaskQueue {
   run<T>(turn: QueuedWork, work: () => Promise<T>): Promise<T>;
 }
 
-interface QueuedJob {
+interface QueuedTask {
   readonly key: string;
   readonly isLarge: boolean;
   readonly resume: () => void;
   readonly refuse: (error?: GatewayError) => void;
 }
 
-export function createJobQueue({ maxRunning, maxWaiting, name }: JobQueueOptions): JobQueue {
-  const queue = new KeyTurns<QueuedJob>();
+export function createTaskQueue({ maxRunning, maxWaiting, name }: TaskQueueOptions): TaskQueue {
+  const queue = new KeyTurns<QueuedTask>();
   let running = 0;
   let isLargeRunning = false;
 
-  const mayRun = ({ isLarge }: QueuedJob): boolean =>
+  const mayRun = ({ isLarge }: QueuedTask): boolean =>
     running < maxRunning && !(isLarge && isLargeRunning);
 
-  const begin = (job: QueuedJob): void => {
+  const begin = (task: QueuedTask): void => {
     running += 1;
-    if (job.isLarge) isLargeRunning = true;
-    job.resume();
+    if (task.isLarge) isLargeRunning = true;
+    task.resume();
   };
 
-  /** Starts every job that may run: after a large job, also the next large one, if a worker was already free. */
-  const end = (ended: QueuedJob): void => {
+  /** Starts every task that may run: after a large task, also the next large one, if a worker was already free. */
+  const end = (ended: QueuedTask): void => {
     running -= 1;
     if (ended.isLarge) isLargeRunning = false;
-    for (let job = queue.next(mayRun); job; job = queue.next(mayRun)) begin(job);
+    for (let task = queue.next(mayRun); task; task = queue.next(mayRun)) begin(task);
   };
 
-  const add = (job: QueuedJob): void => {
-    queue.add(job.key, job);
+  const add = (task: QueuedTask): void => {
+    queue.add(task.key, task);
     if (queue.size <= maxWaiting) return;
-    const newest = queue.newestOfLargest() ?? job;
+    const newest = queue.newestOfLargest() ?? task;
     queue.remove(newest.key, newest);
     newest.refuse(
       new GatewayError("overloaded", `${name} has a full queue. Retry in a second.`, {
@@ -66,17 +66,17 @@ export function createJobQueue({ maxRunning, maxWaiting, name }: JobQueueOptions
     );
   };
 
-  const enter = async ({ signal, isLarge = false, key = "" }: QueuedWork): Promise<QueuedJob> => {
+  const enter = async ({ signal, isLarge = false, key = "" }: QueuedWork): Promise<QueuedTask> => {
     throwIfAborted(signal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const job: QueuedJob = { key, isLarge, resume: resolve, refuse: reject };
+    const task: QueuedTask = { key, isLarge, resume: resolve, refuse: reject };
     const onAbort = (): void => {
-      if (queue.remove(key, job)) reject();
+      if (queue.remove(key, task)) reject();
     };
     signal.addEventListener("abort", onAbort, { once: true });
-    // No queued job could run when the last job ended, so none is overtaken here.
-    if (mayRun(job)) begin(job);
-    else add(job);
+    // No queued task could run when the last task ended, so none is overtaken here.
+    if (mayRun(task)) begin(task);
+    else add(task);
     try {
       await promise;
     } catch (error) {
@@ -85,16 +85,16 @@ export function createJobQueue({ maxRunning, maxWaiting, name }: JobQueueOptions
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
-    return job;
+    return task;
   };
 
   return {
     async run(turn, work) {
-      const job = await enter(turn);
+      const task = await enter(turn);
       try {
         return await work();
       } finally {
-        end(job);
+        end(task);
       }
     },
   };
