@@ -50,12 +50,20 @@ function requestParts(url: string, scenario: Scenario): string[] {
 }
 
 let requestCount = 0;
+/** Forms, which are the same in each request. */
+const formRequests = new Map<string, Buffer>();
 
-/** A whole request, which differs from all before it. */
+/** A whole request. Unless it is a form, it differs from all before it. */
 export function requestBytes(url: string, scenario: Scenario): Buffer {
+  const { form } = scenario;
+  const found = formRequests.get(url);
+  if (form && found) return found;
   const number = String(requestCount++).padStart(digits.series + digits.turn, "0");
   const text = Buffer.from(requestParts(url, scenario).join(number));
-  return scenario.form ? Buffer.concat([text, scenario.form().bytes]) : text;
+  if (!form) return text;
+  const request = Buffer.concat([text, form().bytes]);
+  formRequests.set(url, request);
+  return request;
 }
 
 // Escapes of JSON are valid in Lua, as long as the text is ASCII. `formFile`: the bytes of the form.
