@@ -71,6 +71,10 @@ const signedInRoute = createRoute({
 const newPasswordRoute = createRoute({
   getParentRoute: () => root,
   path: "/new-password",
+  beforeLoad: async ({ context }) => {
+    if (await context.queryClient.ensureQueryData(sessionQuery)) return;
+    throw redirect({ to: "/sign-in", search: { next: "/new-password" } });
+  },
   component: lazyComponent(
     async () => (await import("./features/sign-in/new-password.tsx")).NewPasswordPage,
   ),

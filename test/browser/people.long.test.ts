@@ -1,14 +1,25 @@
 /** People: an invitation, the second factor, own tokens, a disabled user, and alert rules, as users do it. */
 import { expect } from "bun:test";
+import { join } from "node:path";
 import type { ApiKey, Page, User } from "../../contract/admin.ts";
+import { createEventStore } from "../../server/storage/sql/event-store.ts";
+import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
+import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { totpCode } from "../admin/totp-code.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, choose, chooseAction, settled } from "./browser-test.ts";
+import { browserTest, choose, chooseAction, settled, signIn } from "./browser-test.ts";
 import { adminPassword } from "./console-gateway.ts";
 
 const password = "a password of the user";
 /** After a sign-in or a change, the console loads a page. */
 const signedOut = /^401 /;
+
+const alertEvent = (id: string, type: string, data: Readonly<Record<string, unknown>>) => ({
+  id,
+  type,
+  at: Date.now(),
+  data,
+});
 
 browserTest(
   "a user accepts an invitation, sets up a second factor, and signs in with it until an administrator disables the user",
@@ -201,6 +212,58 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
   await page.getByText("No alerts yet").waitFor();
   await admin("DELETE", "/webhooks/ops");
 });
+
+browserTest("the history of alerts has each change with its value and deliveries", async (test) => {
+  const { page, open, gateway } = test;
+  const db = new SqliteDatabase(openEventFile(join(gateway.folder, "data")));
+  const data = {
+    name: "errors of search",
+    metric: "error_rate",
+    above: 5,
+    minutes: 15,
+    model: "search",
+    project: null,
+    upstream: null,
+    since: "2026-01-01T00:00:00.000Z",
+  };
+  await createEventStore(db).recordAll([
+    { event: alertEvent("evt_1", "alert.firing", { ...data, value: 12.5 }), webhooks: ["wh_gone"] },
+    { event: alertEvent("evt_2", "alert.resolved", { ...data, value: 1 }), webhooks: [] },
+  ]);
+  await db.close();
+  await open("/alerts");
+  const rows = page.getByRole("region", { name: "History" }).getByRole("row");
+  await rows.filter({ hasText: "12.5% / 5%" }).getByText("Firing").waitFor();
+  await rows.filter({ hasText: "12.5% / 5%" }).getByText("Pending").waitFor();
+  await rows.filter({ hasText: "1% / 5%" }).getByText("Resolved").waitFor();
+});
+
+browserTest(
+  "a session that ends while the user must choose a new password asks for a sign-in, and goes on",
+  async ({ page, admin, problems }) => {
+    problems.expectFailure(signedOut);
+    const name = "must-change";
+    const user = { name, role: "viewer", projects: "all", password, must_change_password: true };
+    const { id } = await admin<User>("POST", "/users", user);
+    await page.goto("/console/new-password");
+    await signIn(page, name, password);
+    await page.getByText("Choose a new password").waitFor();
+    // A change of the user ends the session.
+    await admin("PATCH", `/users/${id}`, { name });
+    const next = "another password of the user";
+    await page.getByLabel("Current password").fill(password);
+    await page.getByLabel("New password", { exact: true }).fill(next);
+    await page.getByRole("button", { name: "Change password" }).click();
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.getByLabel("Password").fill(password);
+    await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await admin("DELETE", `/users/${id}`);
+  },
+  { as: "visitor" },
+);
 
 browserTest("a delete of an upstream that a model uses lists the model", async (test) => {
   const { page, open, admin, problems } = test;

@@ -4,7 +4,7 @@ import { useDeferredValue, useState } from "react";
 import type { AlertEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
-import { type Translate, useT } from "../../i18n/messages.ts";
+import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -16,7 +16,9 @@ import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AlertForm } from "./alert-form.tsx";
+import { AlertHistory } from "./alert-history.tsx";
 import { AlertReceivers } from "./alert-receivers.tsx";
+import { ruleText } from "./rule-text.ts";
 
 const alertsQuery = listQuery<AlertEntity>("/alerts");
 
@@ -62,6 +64,7 @@ export function AlertsPage() {
         </QueryView>
       </Card>
       {isLoaded && <AlertReceivers />}
+      {isLoaded && <AlertHistory />}
       <Dialog
         title={edited === "new" ? t("alerts.create") : t("alerts.edit")}
         isOpen={edited !== undefined}
@@ -138,25 +141,4 @@ function useColumns(
         ),
     },
   ];
-}
-
-const units = {
-  error_rate: (value: number) => `${value}%`,
-  latency_p95: (value: number) => `${value} ms`,
-  spend: (value: number) => `$${value}`,
-  unhealthy_targets: String,
-} as const;
-
-const defaultMinutes = 15;
-
-/** Such as `Error rate > 5% in 15 minutes · search`. */
-function ruleText(value: AlertEntity["value"], t: Translate): string {
-  const { metric, above, minutes = defaultMinutes, model, project, upstream } = value;
-  const bound = `${t(`alerts.metric.${metric}`)} > ${units[metric](above)}`;
-  const isWholeHours = minutes % 60 === 0;
-  const span = isWholeHours
-    ? t("alerts.hours", { count: minutes / 60 })
-    : t("alerts.window", { count: minutes });
-  const window = metric === "unhealthy_targets" ? "" : ` ${span}`;
-  return [`${bound}${window}`, model, project, upstream].filter(Boolean).join(" · ");
 }
