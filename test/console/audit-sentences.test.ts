@@ -1,12 +1,10 @@
 /** The audit log in sentences, in both languages. */
 import { expect, test } from "bun:test";
 import { auditSentences } from "../../console/src/features/audit/audit-sentences.ts";
-import { en } from "../../console/src/i18n/en.ts";
-import { translator } from "../../console/src/i18n/messages.ts";
-import { zh } from "../../console/src/i18n/zh.ts";
+import { auditText } from "../../console/src/features/audit/audit-text.ts";
 import type { AuditEntry } from "../../contract/admin.ts";
 
-const english = translator(en, "en");
+const english = auditText("en");
 const entry = (action: string, subject: string, before?: unknown, after?: unknown): AuditEntry => ({
   object: "audit_entry",
   id: "audit_1",
@@ -26,10 +24,7 @@ test("a changed budget is said with its amounts, in both languages", () => {
     "changed the monthly budget of studio from $20 to $50",
     "removed the daily budget of studio, which was $5",
   ]);
-  const chinese = auditSentences(
-    entry("project.updated", "studio", ...values),
-    translator(zh, "zh"),
-  );
+  const chinese = auditSentences(entry("project.updated", "studio", ...values), auditText("zh"));
   expect(chinese[0]).toBe("将 studio 的每月预算从 $20 改为 $50");
 });
 

@@ -1,5 +1,12 @@
 /** English messages of the audit log: what somebody did, as a sentence after the name. `zh-audit.ts` has the same keys. */
 export const enAudit = {
+  "audit.description": "Every change and sign-in: who made it, and the values before and after.",
+  "audit.actor": "User",
+  "audit.everyone": "All users",
+  "audit.action": "Action",
+  "audit.subject": "Subject",
+  "audit.address": "IP address",
+  "audit.none": "No entries match",
   "audit.kind": "Changes of",
   "audit.kind.all": "Everything",
   "audit.kind.key": "API keys",

@@ -1,5 +1,4 @@
 /** English messages. `zh.ts` has the same keys; a test compares them. */
-import { enAudit } from "./en-audit.ts";
 import { enEndUserAndTagLimits } from "./en-end-user-and-tag-limits.ts";
 import { enJobs } from "./en-jobs.ts";
 import { enModelForm } from "./en-model-form.ts";
@@ -13,7 +12,6 @@ import { enUpstreamFields } from "./en-upstream-fields.ts";
 import { enUsage } from "./en-usage.ts";
 
 export const en = {
-  ...enAudit,
   ...enJobs,
   ...enEndUserAndTagLimits,
   ...enModelForm,
@@ -167,13 +165,6 @@ export const en = {
   "users.title.delete": "Delete user {name}?",
   "users.explain.delete":
     "The user is signed out immediately. Requests and audit log entries are kept.",
-  "audit.description": "Every change and sign-in: who made it, and the values before and after.",
-  "audit.actor": "User",
-  "audit.everyone": "All users",
-  "audit.action": "Action",
-  "audit.subject": "Subject",
-  "audit.address": "IP address",
-  "audit.none": "No entries match",
   "settings.description":
     "Current settings. The gateway reads them from the environment at startup.",
   "keys.description":

@@ -4,7 +4,7 @@
  */
 import { IntlMessageFormat } from "intl-messageformat";
 import { createContext, use } from "react";
-import type { MessageKey, Messages, Translate } from "./message-keys.ts";
+import type { Messages, Translate } from "./message-keys.ts";
 import type { ServerTexts } from "./server-text.ts";
 
 export type { Translate } from "./message-keys.ts";
@@ -30,9 +30,13 @@ export const loadCatalog: Readonly<Record<Language, () => Promise<Catalog>>> = {
   },
 };
 
-export function translator(messages: Messages, language: Language): Translate {
-  const formats = new Map<MessageKey, IntlMessageFormat>();
-  return (key, ...[values]) => {
+/** Formats the messages of a catalog, also of one that only its page loads. */
+export function formatter<Key extends string>(
+  messages: Readonly<Record<Key, string>>,
+  language: Language,
+) {
+  const formats = new Map<Key, IntlMessageFormat>();
+  return (key: Key, values?: Readonly<Record<string, string | number>>): string => {
     let format = formats.get(key);
     if (!format) {
       format = new IntlMessageFormat(messages[key], language, undefined, { ignoreTag: true });
@@ -41,6 +45,9 @@ export function translator(messages: Messages, language: Language): Translate {
     return String(format.format(values));
   };
 }
+
+export const translator = (messages: Messages, language: Language): Translate =>
+  formatter(messages, language) as Translate;
 
 const storageKey = "vexel.language";
 

@@ -2,6 +2,13 @@
 import type { enAudit } from "./en-audit.ts";
 
 export const zhAudit = {
+  "audit.description": "所有变更和登录记录：操作人，以及变更前后的值。",
+  "audit.actor": "操作人",
+  "audit.everyone": "所有用户",
+  "audit.action": "操作",
+  "audit.subject": "对象",
+  "audit.address": "IP 地址",
+  "audit.none": "没有匹配的记录",
   "audit.kind": "变更类型",
   "audit.kind.all": "全部",
   "audit.kind.key": "API 密钥",

@@ -1,6 +1,5 @@
 /** Simplified Chinese messages. The type requires every key of `en.ts`. */
 import type { Messages } from "./message-keys.ts";
-import { zhAudit } from "./zh-audit.ts";
 import { zhEndUserAndTagLimits } from "./zh-end-user-and-tag-limits.ts";
 import { zhJobs } from "./zh-jobs.ts";
 import { zhModelForm } from "./zh-model-form.ts";
@@ -14,7 +13,6 @@ import { zhUpstreamFields } from "./zh-upstream-fields.ts";
 import { zhUsage } from "./zh-usage.ts";
 
 export const zh: Messages = {
-  ...zhAudit,
   ...zhJobs,
   ...zhEndUserAndTagLimits,
   ...zhModelForm,
@@ -162,13 +160,6 @@ export const zh: Messages = {
   "users.lastSignIn": "上次登录",
   "users.title.delete": "删除用户 {name}？",
   "users.explain.delete": "该用户会立即退出登录，其请求日志和审计日志会保留。",
-  "audit.description": "所有变更和登录记录：操作人，以及变更前后的值。",
-  "audit.actor": "操作人",
-  "audit.everyone": "所有用户",
-  "audit.action": "操作",
-  "audit.subject": "对象",
-  "audit.address": "IP 地址",
-  "audit.none": "没有匹配的记录",
   "settings.description": "当前生效的设置，网关启动时从环境变量读取。",
   "keys.description": "供应用使用的 API 密钥。密钥仅在创建时显示一次。",
   "keys.create": "创建密钥",

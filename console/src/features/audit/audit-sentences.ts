@@ -1,13 +1,9 @@
 /** An audit entry as sentences after the name of the user, such as `changed the monthly budget of studio from $20 to $50`. */
 import type { AuditEntry } from "../../../../contract/admin.ts";
-import { enAudit } from "../../i18n/en-audit.ts";
-import type { MessageKey, Translate } from "../../i18n/message-keys.ts";
 import { shortDollars } from "../../lib/format.ts";
+import { type AuditText, isAuditKey } from "./audit-text.ts";
 
 type Members = Readonly<Record<string, unknown>>;
-type AuditKey = keyof typeof enAudit;
-
-const isKnown = (key: string): key is AuditKey & MessageKey => Object.hasOwn(enAudit, key);
 
 /** They follow from others, or change with every change. */
 const derived = new Set([
@@ -29,20 +25,20 @@ const derived = new Set([
 const maxSentences = 6;
 const maxValueLength = 80;
 
-export const auditSentences = (entry: AuditEntry, t: Translate): readonly string[] =>
+export const auditSentences = (entry: AuditEntry, t: AuditText): readonly string[] =>
   sentencesOf(entry, t).map((sentence) => sentence.replaceAll(spaceInChinese, ""));
 
 /** A Chinese text has a space beside a name, and none beside a Chinese word that stands for it. */
 const spaceInChinese = /(?<=\p{Script=Han}) (?=\p{Script=Han})/gu;
 
-function sentencesOf(entry: AuditEntry, t: Translate): readonly string[] {
+function sentencesOf(entry: AuditEntry, t: AuditText): readonly string[] {
   const { action, after } = entry;
   const subject = entry.subject ?? "";
   const [kind = "", verb = ""] = action.split(".");
-  const noun = isKnown(`audit.noun.${kind}`) ? t(`audit.noun.${kind}` as "audit.noun.key") : kind;
+  const noun = nounOf(kind, t);
   const key = `audit.did.${action.replace(".", "-")}`;
   if (action === "project.members_updated") return memberSentences(entry, t);
-  if (isKnown(key)) return [t(key as "audit.did.user-keys_moved", { ...countsOf(after), subject })];
+  if (isAuditKey(key)) return [t(key, { ...countsOf(after), subject })];
   if (verb === "updated") {
     const sentences = changeSentences(entry, t);
     if (sentences.length > 0) return sentences;
@@ -50,6 +46,11 @@ function sentencesOf(entry: AuditEntry, t: Translate): readonly string[] {
   if (verb === "created" || verb === "deleted" || verb === "updated")
     return [t(`audit.did.${verb}`, { noun, subject })];
   return [t("audit.did.other", { action, subject })];
+}
+
+function nounOf(kind: string, t: AuditText): string {
+  const key = `audit.noun.${kind}`;
+  return isAuditKey(key) ? t(key) : kind;
 }
 
 /** What the sentences of several keys at once name. */
@@ -62,7 +63,7 @@ function countsOf(after: unknown): { readonly count: number; readonly to: string
 const membersOf = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 
-function memberSentences({ before, after, subject }: AuditEntry, t: Translate): readonly string[] {
+function memberSentences({ before, after, subject }: AuditEntry, t: AuditText): readonly string[] {
   const [old, present] = [before, after].map((value) =>
     Array.isArray(value) ? value.map(String) : [],
   ) as [string[], string[]];
@@ -98,7 +99,7 @@ export function changesOf(before: unknown, after: unknown, path: readonly string
     .flatMap((name) => changesOf(old[name], present[name], [...path, name]));
 }
 
-function changeSentences(entry: AuditEntry, t: Translate): readonly string[] {
+function changeSentences(entry: AuditEntry, t: AuditText): readonly string[] {
   const subject = entry.subject ?? "";
   return changesOf(entry.before, entry.after)
     .slice(0, maxSentences)
@@ -118,7 +119,7 @@ function changeSentences(entry: AuditEntry, t: Translate): readonly string[] {
 }
 
 /** A member without a name in words is shown as it is spelled. */
-function fieldText(path: readonly string[], t: Translate): string {
+function fieldText(path: readonly string[], t: AuditText): string {
   const [first = "", ...rest] = path;
   if (first === "perEndUser" && rest.length > 0)
     return t("audit.field.perEndUser", { field: fieldText(rest, t) });
@@ -127,11 +128,11 @@ function fieldText(path: readonly string[], t: Translate): string {
     return t("audit.field.perTag", { tag, field: fieldText(own, t) });
   }
   const key = `audit.field.${path.join("-")}`;
-  return isKnown(key) ? t(key as "audit.field.name") : path.join(".");
+  return isAuditKey(key) ? t(key) : path.join(".");
 }
 
 /** Undefined: it is too long for a sentence. Empty: there is none. */
-function valueText(path: readonly string[], value: unknown, t: Translate): string | undefined {
+function valueText(path: readonly string[], value: unknown, t: AuditText): string | undefined {
   if (value === undefined || value === null) return "";
   if (typeof value === "boolean") return t(value ? "audit.value.on" : "audit.value.off");
   if (typeof value === "number")

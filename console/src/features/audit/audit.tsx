@@ -1,11 +1,11 @@
 /** The audit log: every change and every sign-in as sentences, with filters that an export has, too. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { AuditEntry, User } from "../../../../contract/admin.ts";
 import { pathWithQuery } from "../../api/client.ts";
 import { listQuery, pagedQuery } from "../../api/lists.ts";
-import { useT } from "../../i18n/messages.ts";
+import { useLanguage } from "../../i18n/messages.ts";
 import { buttonStyle } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Combobox } from "../../ui/combobox.tsx";
@@ -16,6 +16,7 @@ import { PagedTable } from "../../ui/paged-table.tsx";
 import { optionsOf, Select } from "../../ui/select.tsx";
 import { Time } from "../../ui/time.tsx";
 import { auditSentences } from "./audit-sentences.ts";
+import { type AuditText, auditText } from "./audit-text.ts";
 import { Change } from "./change.tsx";
 
 /** Changes of each kind have actions that begin with its name. */
@@ -34,7 +35,8 @@ const kinds = [
 type Kind = (typeof kinds)[number];
 
 export function AuditPage() {
-  const t = useT();
+  const { t: general, language } = useLanguage();
+  const t = useMemo(() => auditText(language), [language]);
   const [actor, setActor] = useState("");
   const [kind, setKind] = useState<Kind>("all");
   const [subject, setSubject] = useState("");
@@ -49,7 +51,7 @@ export function AuditPage() {
   const names = [...users.map(({ name }) => name), "admin token"];
   return (
     <Page
-      title={t("nav.audit")}
+      title={general("nav.audit")}
       description={t("audit.description")}
       actions={
         <a
@@ -96,18 +98,22 @@ export function AuditPage() {
       </div>
       <Card>
         <PagedTable
-          label={t("nav.audit")}
+          label={general("nav.audit")}
           query={query}
           rowKey={({ id }) => id}
           empty={t("audit.none")}
           columns={[
-            { key: "at", header: t("column.time"), cell: ({ at }) => <Time iso={at} /> },
+            { key: "at", header: general("column.time"), cell: ({ at }) => <Time iso={at} /> },
             {
               key: "actor",
               header: t("audit.actor"),
               cell: ({ actor: name }) => <LongText text={name} />,
             },
-            { key: "action", header: t("audit.action"), cell: (entry) => <Entry entry={entry} /> },
+            {
+              key: "action",
+              header: t("audit.action"),
+              cell: (entry) => <Entry entry={entry} t={t} />,
+            },
             { key: "address", header: t("audit.address"), cell: ({ address }) => address ?? "–" },
           ]}
         />
@@ -117,8 +123,7 @@ export function AuditPage() {
 }
 
 /** The sentences, and on demand the action with the values that it changed. */
-function Entry({ entry }: { entry: AuditEntry }) {
-  const t = useT();
+function Entry({ entry, t }: { entry: AuditEntry; t: AuditText }) {
   return (
     <div className="flex max-w-2xl flex-col gap-0.5">
       {auditSentences(entry, t).map((sentence) => (
