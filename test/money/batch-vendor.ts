@@ -70,16 +70,26 @@ export function startBatchVendor(ops: ReadonlyMap<number, Op>) {
       .split("\n")
       .map((text) => resultOf(JSON.parse(text) as RequestLine)),
   );
+  /** The vendor has run such a batch, and does not know it any more: nobody gets its results. */
+  const forget = (batchId: string | undefined): boolean => {
+    const batch = vendor.batches.find(({ id, state }) => id === batchId && state === "running");
+    const ofBatch = batch?.results.flatMap((result) => lines.get(result) ?? []) ?? [];
+    const own = ofBatch.flatMap(({ names }) => names).find((name) => !isShared(name));
+    const op = own === undefined ? undefined : ops.get(opOf(own));
+    if (!op || op.id % 2 === 0 || op.key === "large") return false;
+    for (const line of ofBatch) if (line.state !== "refused") line.state = "maybe";
+    return ofBatch.every(({ state }) => state === "maybe");
+  };
+  const downloaded = Promise.withResolvers<void>();
+  vendor.control.failure = (request) => {
+    if (request.endsWith("/content")) downloaded.resolve();
+    const [, batchId] = /^GET \/v1\/batches\/([^/]+)$/.exec(request) ?? [];
+    return forget(batchId) ? 404 : undefined;
+  };
   return {
     url: vendor.url,
     /** Resolves when results are downloaded. */
-    downloaded: (): Promise<void> =>
-      new Promise((resolve) => {
-        vendor.control.failure = (request) => {
-          if (request.endsWith("/content")) resolve();
-          return undefined;
-        };
-      }),
+    downloaded: (): Promise<void> => downloaded.promise,
     /** The lines that a batch has delivered, or will. */
     get invoice(): InvoiceLine[] {
       return vendor.batches.flatMap(({ results }) =>
