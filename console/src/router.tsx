@@ -141,6 +141,7 @@ const routeTree = root.addChildren([
       ),
     }),
     page("/keys", async () => (await import("./features/keys/keys.tsx")).KeysPage),
+    page("/keys/$id", async () => (await import("./features/keys/key.tsx")).KeyPage),
     page(
       "/upstreams",
       async () => (await import("./features/upstreams/upstreams.tsx")).UpstreamsPage,
@@ -152,6 +153,10 @@ const routeTree = root.addChildren([
     page(
       "/upstreams/$id/edit",
       async () => (await import("./features/upstreams/edit-upstream.tsx")).EditUpstreamPage,
+    ),
+    page(
+      "/upstreams/$id",
+      async () => (await import("./features/upstreams/upstream.tsx")).UpstreamPage,
     ),
     page("/projects", async () => (await import("./features/projects/projects.tsx")).ProjectsPage),
     page(
@@ -166,6 +171,12 @@ const routeTree = root.addChildren([
       async () => (await import("./features/reference/reference.tsx")).ReferencePage,
     ),
     page("/users", async () => (await import("./features/users/users.tsx")).UsersPage),
+    page("/users/$id", async () => (await import("./features/users/user.tsx")).UserPage),
+    // A splat, because clients choose the names.
+    page(
+      "/end-users/$",
+      async () => (await import("./features/end-users/end-user.tsx")).EndUserPage,
+    ),
     page("/account", async () => (await import("./features/account/account.tsx")).AccountPage),
     page("/alerts", async () => (await import("./features/alerts/alerts.tsx")).AlertsPage),
     page(

@@ -37,7 +37,7 @@ browserTest(
     // The id of the model that does not exist is shown, so that the typo is seen.
     await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
     await page.getByText("no-such-model").waitFor();
-    await page.getByRole("link", { name: id }).click();
+    await page.getByRole("link", { name: id }).last().click();
     await page.getByRole("heading", { name: id }).waitFor();
   },
 );

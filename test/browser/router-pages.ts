@@ -21,6 +21,10 @@ export function signedInPages(requestId: string, jobId: string): string[] {
     "/edit-model/$": "/edit-model/text-embedding-3-small",
     "/upstreams/$id/edit": "/upstreams/fake/edit",
     "/projects/$id": "/projects/studio",
+    "/keys/$id": "/keys/file:test",
+    "/upstreams/$id": "/upstreams/fake",
+    "/users/$id": "/users/no-such-user",
+    "/end-users/$": "/end-users/ada",
     "/reference/{-$api}/{-$operation}": "/reference/models/generations",
   };
   return paths

@@ -17,8 +17,8 @@ export const enEndUserAndTagLimits = {
   "project.models": "Top models",
   "project.outcomes": "Outcomes",
   "project.manageKeys": "Manage keys",
-  "project.events": "Budget thresholds",
-  "project.events.none": "No budget threshold was reached",
+  "project.events": "Latest events",
+  "project.events.none": "No events",
   "project.threshold": "{name} reached {percent}% of {limit} ({period})",
   "projects.budget": "Budget used",
 } as const;

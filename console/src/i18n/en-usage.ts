@@ -1,9 +1,22 @@
 /** English messages of the pages of usage and requests. `zh-usage.ts` has the same keys. */
 export const enUsage = {
   "usage.description":
-    "Cost, requests, tokens and images over time. Click a bar or name to see its requests. Drag to zoom.",
+    "Cost, requests, tokens and images over time. Click a bar or a number of requests to see them. Drag to zoom.",
   "scope.all": "All projects",
   "scope.open": "Open project",
+  "spend.noBudget": "No budget",
+  "spend.created": "Created",
+  "spend.keys": "Top keys",
+  "spend.projects": "Top projects",
+  "spend.failed": "Latest errors",
+  "spend.failed.none": "No errors in this time range",
+  "spend.inactiveKey": "This key is not active any more. Its requests are still here.",
+  "spend.noTargets": "No model uses this upstream",
+  "spend.user":
+    "The spend of the API keys that this user created, and of their requests in the playgrounds.",
+  "spend.endUser": "An end user of the applications, as their requests name it.",
+  "spend.budgetIn": "Budgets in {project}",
+  "spend.changes": "Latest changes",
   "usage.none": "No requests in this time range",
   "usage.groupBy": "Group by",
   "usage.thenBy": "Then by",

@@ -17,8 +17,8 @@ export const zhEndUserAndTagLimits = {
   "project.models": "用量最高的模型",
   "project.outcomes": "结果",
   "project.manageKeys": "管理密钥",
-  "project.events": "预算阈值",
-  "project.events.none": "尚未达到任何预算阈值",
+  "project.events": "最近的事件",
+  "project.events.none": "没有事件",
   "project.threshold": "{name} 已达到 {limit}（{period}）的 {percent}%",
   "projects.budget": "预算使用",
 } as const satisfies Record<keyof typeof enEndUserAndTagLimits, string>;

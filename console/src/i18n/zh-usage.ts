@@ -3,9 +3,21 @@ import type { enUsage } from "./en-usage.ts";
 
 export const zhUsage: Readonly<Record<keyof typeof enUsage, string>> = {
   "usage.description":
-    "费用、请求、Token 和图像的变化趋势。点击柱形或名称查看对应请求，拖动可放大。",
+    "费用、请求、Token 和图像的变化趋势。点击柱形或请求数查看对应请求，拖动可放大。",
   "scope.all": "所有项目",
   "scope.open": "打开项目",
+  "spend.noBudget": "未设预算",
+  "spend.created": "创建时间",
+  "spend.keys": "用量最高的密钥",
+  "spend.projects": "用量最高的项目",
+  "spend.failed": "最近的错误",
+  "spend.failed.none": "此时间范围内没有错误",
+  "spend.inactiveKey": "此密钥已失效，但仍可查看其请求。",
+  "spend.noTargets": "没有模型使用此上游",
+  "spend.user": "该用户创建的 API 密钥以及其在试用页面中的请求所产生的费用。",
+  "spend.endUser": "应用的终端用户，名称来自其请求。",
+  "spend.budgetIn": "在 {project} 中的预算",
+  "spend.changes": "最近的更改",
   "usage.none": "所选时间范围内没有请求",
   "usage.groupBy": "分组方式",
   "usage.thenBy": "再按",

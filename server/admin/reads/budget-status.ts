@@ -16,7 +16,7 @@ import type { LimitScope } from "../../limits/limiter.ts";
 import { type Actor, maySeeProject } from "../actor.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 
-interface Owner {
+export interface Owner {
   readonly scope: "key" | "project" | "model" | "end_user" | "tag";
   readonly id: string;
   readonly name: string;

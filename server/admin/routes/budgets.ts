@@ -15,6 +15,7 @@ import {
   type EndUserOrTagQuery,
   endUserOrTagOwner,
   limitOwners,
+  type Owner,
   showBudgets,
   showEndUserOrTagBudgets,
   showLimits,
@@ -27,6 +28,7 @@ const listQuery = pageQuery.extend({
   project: text("Only this project, and its keys. Needed with `end_user` or `tag`."),
   end_user: text("Only this end user, as the client sent it or as the ledger has it."),
   tag: text("Only this tag."),
+  key: text("Only the API key with this id."),
 });
 
 const projectNeededError = (): GatewayError =>
@@ -34,29 +36,32 @@ const projectNeededError = (): GatewayError =>
     param: "project",
   });
 
+function matcherOf({ search = "", project, key }: z.output<typeof listQuery>) {
+  const text = search.toLowerCase();
+  return (owner: Owner): boolean =>
+    owner.name.toLowerCase().includes(text) &&
+    (project === undefined || owner.project === project) &&
+    (key === undefined || (owner.scope === "key" && owner.id === key));
+}
+
 export function budgetRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
   const { snapshot, budgets, endUserOf, now } = dependencies;
   /**
    * Responds with a page of owners, each with up to five lines. The sums are read on this thread, so pages are small.
    */
-  const respond = async <
-    Owner extends { readonly name: string; readonly project: string | null },
-    Line,
-  >(
+  const respond = async <Listed extends Owner, Line>(
     context: AdminApiContext,
-    owners: Iterable<Owner>,
-    linesOf: (page: readonly Owner[]) => Promise<readonly Line[]>,
+    owners: Iterable<Listed>,
+    linesOf: (page: readonly Listed[]) => Promise<readonly Line[]>,
   ): Promise<Response> => {
     const { cursor = "0", limit } = readPage(context);
-    const { search = "", project } = readQuery(context, listQuery);
-    const text = search.toLowerCase();
+    const isListed = matcherOf(readQuery(context, listQuery));
     const start = Number(cursor);
-    const page: Owner[] = [];
+    const page: Listed[] = [];
     let position = 0;
     let next_cursor: string | null = null;
     for (const owner of owners) {
-      if (project !== undefined && owner.project !== project) continue;
-      if (!owner.name.toLowerCase().includes(text)) continue;
+      if (!isListed(owner)) continue;
       if (position >= start + limit) {
         next_cursor = nextCursor(context, String(position));
         break;

@@ -6,15 +6,14 @@ import { pagedQuery } from "../../api/lists.ts";
 import { useProjectScope } from "../../api/project-scope.ts";
 import { useT } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Input } from "../../ui/input.tsx";
-import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { type EndUserQuery, EndUserSearch } from "./end-user-search.tsx";
 import { Limits } from "./limits.tsx";
+import { OwnerName } from "./owner-name.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
 export function BudgetsPage() {
@@ -61,11 +60,7 @@ export function BudgetsPage() {
               key: "owner",
               header: t("budgets.owner"),
               sortBy: ({ name }) => name,
-              cell: ({ scope, name }) => (
-                <span className="flex items-center gap-2">
-                  <Badge>{t(`budgets.scope.${scope}`)}</Badge> <LongText text={name} />
-                </span>
-              ),
+              cell: (budget) => <OwnerName owner={budget} />,
             },
             {
               key: "period",

@@ -5,15 +5,11 @@ import type { Query } from "../../api/client.ts";
 import { pagedQuery } from "../../api/lists.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { count } from "../../lib/format.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
-import { LongText } from "../../ui/long-text.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { OwnerName } from "./owner-name.tsx";
 import { UsedBar } from "./used-bar.tsx";
-
-const scopeName = (scope: ShownLimit["scope"], t: Translate): string =>
-  scope === "model" ? t("limits.scope.model") : t(`budgets.scope.${scope}`);
 
 const limitName = (rate: ShownLimit["rate"], t: Translate): string =>
   t(rate === "concurrent" ? "limits.concurrent" : `limits.${rate}PerMinute`);
@@ -41,11 +37,7 @@ export function Limits({ filter, isFiltered }: LimitsProps) {
             key: "owner",
             header: t("limits.owner"),
             sortBy: ({ name }) => name,
-            cell: ({ scope, name }) => (
-              <span className="flex items-center gap-2">
-                <Badge>{scopeName(scope, t)}</Badge> <LongText text={name} />
-              </span>
-            ),
+            cell: (limit) => <OwnerName owner={limit} />,
           },
           { key: "rate", header: t("limits.rate"), cell: ({ rate }) => limitName(rate, t) },
           {

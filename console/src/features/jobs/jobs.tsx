@@ -11,6 +11,7 @@ import { dollars, duration } from "../../lib/format.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { ProjectLink } from "../../ui/entity-links.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -71,7 +72,9 @@ export function JobsPage() {
                   </Link>
                   <span className="text-xs break-all text-muted">{model ?? endpoint}</span>
                   {project !== null && (
-                    <span className="text-xs break-all text-muted">{project}</span>
+                    <span className="text-xs text-muted">
+                      <ProjectLink id={project} />
+                    </span>
                   )}
                 </div>
               ),

@@ -3,14 +3,14 @@ import type { ApiKey, KeyUse } from "../../../../contract/admin.ts";
 import type { Translate } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
+import { KeyLink, ProjectLink, UserLink } from "../../ui/entity-links.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
-import { ProjectLink } from "../../ui/project-link.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Day, Time } from "../../ui/time.tsx";
 
-const tones: Readonly<Record<ApiKey["state"], Tone>> = {
+export const keyTones: Readonly<Record<ApiKey["state"], Tone>> = {
   active: "good",
   expiring: "warn",
   expired: "bad",
@@ -30,10 +30,10 @@ export const keyColumns = (
     key: "name",
     header: t("keys.name"),
     sortBy: ({ name }) => name,
-    cell: ({ name, hint, origin }) => (
+    cell: ({ id, name, hint, origin }) => (
       <div className="flex max-w-36 flex-col items-start max-sm:max-w-full">
         <span className="flex max-w-full items-center gap-1.5 font-medium">
-          <LongText text={name} /> <OriginBadge origin={origin} />
+          <KeyLink id={id} name={name} /> <OriginBadge origin={origin} />
         </span>
         {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
       </div>
@@ -45,7 +45,7 @@ export const keyColumns = (
     sortBy: ({ state }) => t(`keys.state.${state}`),
     cell: ({ state, expires_at }) => (
       <div className="flex flex-col items-start gap-0.5">
-        <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>
+        <Badge tone={keyTones[state]}>{t(`keys.state.${state}`)}</Badge>
         {expires_at !== null && (
           <span className="text-xs text-muted">
             {t("keys.until")} <Time iso={expires_at} />
@@ -58,14 +58,21 @@ export const keyColumns = (
     key: "project",
     header: t("keys.project"),
     sortBy: ({ project }) => project,
-    cell: ({ project, created_by, created_at }) => (
+    cell: ({ project, created_by, created_by_id, created_at }) => (
       <div className="flex max-w-28 flex-col max-sm:max-w-full">
-        {project !== null && <ProjectLink project={project} />}
+        {project !== null && <ProjectLink id={project} />}
         <span
           className="block truncate text-xs text-muted max-sm:whitespace-normal"
           title={`${t("keys.owner")}: ${created_by ?? "–"}`}
         >
-          {created_by ?? "–"} · <Day iso={created_at} />
+          {created_by_id ? (
+            <span className="inline-flex max-w-20 align-bottom">
+              <UserLink id={created_by_id} name={created_by} />
+            </span>
+          ) : (
+            (created_by ?? "–")
+          )}{" "}
+          · <Day iso={created_at} />
         </span>
       </div>
     ),

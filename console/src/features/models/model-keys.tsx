@@ -3,6 +3,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import type { ModelAccess } from "../../../../contract/admin.ts";
 import { call, pathWithQuery } from "../../api/client.ts";
 import { useT } from "../../i18n/messages.ts";
+import { KeyLink, ProjectLink } from "../../ui/entity-links.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 
@@ -33,13 +34,13 @@ export function ModelKeys({ model }: { model: string }) {
                   key: "name",
                   header: t("keys.name"),
                   sortBy: ({ name }) => name,
-                  cell: ({ name }) => name,
+                  cell: ({ id, name }) => <KeyLink id={id} name={name} />,
                 },
                 {
                   key: "project",
                   header: t("keys.project"),
                   sortBy: ({ project }) => project,
-                  cell: ({ project }) => project ?? "–",
+                  cell: ({ project }) => (project === null ? "–" : <ProjectLink id={project} />),
                 },
               ]}
             />

@@ -1,6 +1,7 @@
 import type { ModelTarget } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { milliseconds, percent } from "../../lib/format.ts";
+import { UpstreamLink } from "../../ui/entity-links.tsx";
 import { KindMark } from "../../ui/kind-mark.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -27,7 +28,8 @@ export function TargetTable({ targets }: { targets: readonly ModelTarget[] }) {
           cell: ({ upstream, upstream_kind, model }) => (
             <span className="flex flex-wrap items-center gap-1.5">
               <KindMark kind={upstream_kind} />
-              {upstream} <code className="font-mono text-xs text-muted">{model}</code>
+              <UpstreamLink id={upstream} />{" "}
+              <code className="font-mono text-xs text-muted">{model}</code>
             </span>
           ),
         },

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useProjectScope } from "../../api/project-scope.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Combobox } from "../../ui/combobox.tsx";
-import { ProjectLink } from "../../ui/project-link.tsx";
+import { ProjectLink } from "../../ui/entity-links.tsx";
 import { optionsOf } from "../../ui/select.tsx";
 import { projectsQuery } from "./projects-query.ts";
 
@@ -34,7 +34,7 @@ export function ProjectSwitcher() {
       </div>
       {project !== undefined && (
         <span className="text-muted">
-          <ProjectLink project={project}>{t("scope.open")}</ProjectLink>
+          <ProjectLink id={project} name={t("scope.open")} />
         </span>
       )}
     </div>

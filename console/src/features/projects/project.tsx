@@ -1,38 +1,25 @@
 /** One project: its spend and budgets, what its keys did, its largest models, its errors and its latest events. */
 
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { Suspense, useState } from "react";
+import { useParams } from "@tanstack/react-router";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
-import type { Page as List, ProjectEntity, ShownBudget } from "../../../../contract/admin.ts";
-import { lazyComponent } from "../../api/chunks.ts";
+import type { ProjectEntity } from "../../../../contract/admin.ts";
 import { call } from "../../api/client.ts";
-import { listQuery } from "../../api/lists.ts";
 import { sessionQuery } from "../../api/session.ts";
-import { useLanguage, useT } from "../../i18n/messages.ts";
-import { dollars } from "../../lib/format.ts";
-import type { Range } from "../../lib/range.ts";
-import { dateTime } from "../../lib/time.ts";
+import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
+import { UserLink } from "../../ui/entity-links.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
-import { Page } from "../../ui/page.tsx";
-import { RangeButtons } from "../../ui/range-buttons.tsx";
-import { ChartsSkeleton } from "../../ui/skeleton.tsx";
-import { Empty, QueryView } from "../../ui/states.tsx";
-import { Time } from "../../ui/time.tsx";
-import { UsedBar } from "../budgets/used-bar.tsx";
-import { usageRange } from "../usage/usage-range.ts";
-import { UsageTotals } from "../usage/usage-totals.tsx";
-import { useUsage } from "../usage/use-usage.ts";
-import { ProjectEvents } from "./project-events.tsx";
-import { ProjectGroups } from "./project-groups.tsx";
-import { ProjectKeys } from "./project-keys.tsx";
+import { QueryView } from "../../ui/states.tsx";
+import { BudgetCard } from "../spend/budget-card.tsx";
+import { EventCard } from "../spend/event-card.tsx";
+import { GroupCards } from "../spend/group-card.tsx";
+import { KeyCard } from "../spend/key-card.tsx";
+import { SpendPage } from "../spend/spend-page.tsx";
+import { Trend } from "../spend/trend.tsx";
+import type { UsageRange } from "../usage/usage-range.ts";
 import { ProjectStatements } from "./project-statements.tsx";
-
-const UsageCharts = lazyComponent(
-  async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
-);
 
 const projectQuery = (id: string) =>
   queryOptions({
@@ -43,108 +30,41 @@ const projectQuery = (id: string) =>
 export function ProjectPage() {
   const t = useT();
   const { id } = useParams({ from: "/signed-in/projects/$id" });
-  const [range, setRange] = useState<Range>("month");
+  const query = useQuery(projectQuery(id));
   return (
-    <Page
-      title={id}
-      parent={{ to: "/projects", title: t("nav.projects") }}
-      actions={<RangeButtons value={range} onChange={setRange} />}
-    >
-      <QueryView query={useQuery(projectQuery(id))}>
-        {(project) => <ProjectParts project={project} range={range} />}
-      </QueryView>
-    </Page>
+    <SpendPage title={id} parent={{ to: "/projects", title: t("nav.projects") }}>
+      {(time) => (
+        <QueryView query={query}>
+          {(project) => <ProjectParts project={project} time={time} />}
+        </QueryView>
+      )}
+    </SpendPage>
   );
 }
 
-function ProjectParts({ project, range }: { project: ProjectEntity; range: Range }) {
-  const { t, language } = useLanguage();
+function ProjectParts({ project, time }: { project: ProjectEntity; time: UsageRange }) {
+  const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
-  const search = { project: project.id, range };
-  const time = usageRange(search, undefined, Date.now());
-  const usage = useUsage(search, time, ["model"], undefined);
+  const limits = limitTexts({ limits: project.value.limits ?? null, budget: null }, t);
+  const owner = { project: project.id };
   return (
     <>
       {project.value.archived && <Badge tone="warn">{t("projects.archived")}</Badge>}
-      <Budgets project={project} />
-      <QueryView query={usage.totals}>
-        {({ data: [totals] }) =>
-          totals ? (
-            <UsageTotals
-              totals={totals}
-              previous={usage.previous.data?.data[0]}
-              previousTime={`${dateTime(time.previous.from, language)} – ${dateTime(time.previous.to, language)}`}
-            />
-          ) : (
-            <Card>
-              <Empty title={t("usage.none")} />
-            </Card>
-          )
-        }
-      </QueryView>
-      <QueryView query={usage.all}>
-        {({ data }) =>
-          data.length > 0 && (
-            <Suspense fallback={<ChartsSkeleton count={4} />}>
-              <UsageCharts rows={data} interval={time.interval} from={time.from} to={time.to} />
-            </Suspense>
-          )
-        }
-      </QueryView>
-      <div className="grid items-start gap-4 lg:grid-cols-2">
-        <ProjectGroups project={project.id} time={time} dimension="model" />
-        <ProjectGroups project={project.id} time={time} dimension="status" />
-      </div>
-      {canSomewhere(session?.user, "develop") && <ProjectKeys project={project.id} />}
+      <BudgetCard query={owner} scope="project">
+        {limits.length > 0 && <li className="text-muted">{limits.join(" · ")}</li>}
+        {project.value.contact !== undefined && (
+          <li className="text-muted">
+            {t("projects.contact")}: {project.value.contact}
+          </li>
+        )}
+      </BudgetCard>
+      <Trend owner={owner} time={time} />
+      <GroupCards owner={owner} time={time} dimensions={["model", "status"]} />
+      {canSomewhere(session?.user, "develop") && <KeyCard project={project.id} />}
       <ProjectStatements project={project.id} />
       {canSomewhere(session?.user, "administer") && <Members project={project} />}
-      {session?.user.projects === null && <ProjectEvents project={project.id} />}
+      {session?.user.projects === null && <EventCard project={project.id} />}
     </>
-  );
-}
-
-/** What is spent of each budget comes first: it decides whether requests are refused. */
-function Budgets({ project }: { project: ProjectEntity }) {
-  const t = useT();
-  const query = useQuery({
-    ...listQuery<ShownBudget>("/budgets", { search: project.id, limit: 200 }),
-    refetchInterval: 5_000,
-  });
-  const limits = limitTexts({ limits: project.value.limits ?? null, budget: null }, t);
-  const own = ({ data }: List<ShownBudget>): readonly ShownBudget[] =>
-    data.filter(({ scope, id }) => scope === "project" && id === project.id);
-  return (
-    <Card title={t("project.budget")}>
-      <QueryView query={query}>
-        {(list) => (
-          <ul className="flex flex-col gap-2 p-4">
-            {own(list).length === 0 && <li className="text-muted">{t("budgets.none")}</li>}
-            {own(list).map(({ period, spent, limit, resets_at }) => (
-              <li key={period} className="flex flex-wrap items-center gap-x-4 gap-y-1">
-                <span className="w-24 text-muted">{t(`budgets.period.${period}`)}</span>
-                <UsedBar
-                  label={t(`budgets.period.${period}`)}
-                  used={spent}
-                  limit={limit}
-                  format={dollars}
-                />
-                {resets_at !== null && (
-                  <span className="text-xs text-muted">
-                    {t("budgets.resets")} <Time iso={resets_at} />
-                  </span>
-                )}
-              </li>
-            ))}
-            {limits.length > 0 && <li className="text-muted">{limits.join(" · ")}</li>}
-            {project.value.contact !== undefined && (
-              <li className="text-muted">
-                {t("projects.contact")}: {project.value.contact}
-              </li>
-            )}
-          </ul>
-        )}
-      </QueryView>
-    </Card>
   );
 }
 
@@ -152,12 +72,14 @@ function Members({ project: { members } }: { project: ProjectEntity }) {
   const t = useT();
   return (
     <Card title={t("projects.members")}>
-      <p className="p-4">
-        {members.length === 0 ? "–" : members.map(({ name }) => name).join(", ")}{" "}
-        <Link to="/users" className="text-accent underline-offset-2 hover:underline">
-          {t("nav.users")}
-        </Link>
-      </p>
+      <ul className="flex flex-wrap gap-x-4 gap-y-1 p-4">
+        {members.length === 0 && <li>–</li>}
+        {members.map(({ id, name }) => (
+          <li key={id}>
+            <UserLink id={id} name={name} />
+          </li>
+        ))}
+      </ul>
     </Card>
   );
 }

@@ -10,11 +10,11 @@ import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { ProjectLink } from "../../ui/entity-links.tsx";
 import { limitTexts } from "../../ui/limit-texts.ts";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
 import { Page } from "../../ui/page.tsx";
-import { ProjectLink } from "../../ui/project-link.tsx";
 import { type RowAction, RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -55,7 +55,7 @@ export function ProjectsPage() {
       sortBy: ({ id }) => id,
       cell: ({ id, origin, problem }) => (
         <span className="flex flex-wrap items-center gap-2 font-medium">
-          <ProjectLink project={id} /> <OriginBadge origin={origin} />
+          <ProjectLink id={id} /> <OriginBadge origin={origin} />
           {problem !== null && <span className="text-xs text-bad">{problem}</span>}
         </span>
       ),

@@ -4,8 +4,8 @@ import type { ShownRequest } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { KeyLink, ModelLink, ProjectLink, UpstreamLink } from "../../ui/entity-links.tsx";
 import { LongText } from "../../ui/long-text.tsx";
-import { ProjectLink } from "../../ui/project-link.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { UpstreamMark } from "./upstream-mark.tsx";
@@ -37,10 +37,14 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
   {
     key: "model",
     header: t("requests.model"),
-    cell: ({ model, endpoint }) => (
+    cell: ({ model, endpoint, error }) => (
       <>
         <code className="font-mono text-xs">
-          <LongText text={model ?? "–"} />
+          {model === null || error === "model_not_found" ? (
+            <LongText text={model ?? "–"} />
+          ) : (
+            <ModelLink id={model} />
+          )}
         </code>
         <SmallText text={endpoint} />
       </>
@@ -51,10 +55,10 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     header: t("requests.key"),
     cell: ({ key_name, key_id, project }) => (
       <>
-        <LongText text={key_name ?? key_id} />
+        <KeyLink id={key_id} name={key_name} />
         {project !== null && (
           <div className="text-xs text-muted">
-            <ProjectLink project={project} />
+            <ProjectLink id={project} />
           </div>
         )}
       </>
@@ -106,7 +110,7 @@ function TargetCell({ request }: { request: ShownRequest }) {
     <>
       <span className="flex items-center gap-1.5">
         <UpstreamMark upstream={upstream} />
-        <LongText text={attempts > 1 ? `${upstream} (${attempts})` : upstream} />
+        <UpstreamLink id={upstream} name={attempts > 1 ? `${upstream} (${attempts})` : upstream} />
       </span>
       <SmallText text={cached === null ? (target_model ?? "–") : `${target_model} · ${cached}`} />
     </>

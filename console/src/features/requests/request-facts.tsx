@@ -3,8 +3,14 @@ import type { RequestDetail } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { Card } from "../../ui/card.tsx";
-import { ProjectLink } from "../../ui/project-link.tsx";
+import {
+  EndUserLink,
+  KeyLink,
+  ModelLink,
+  ProjectLink,
+  UpstreamLink,
+} from "../../ui/entity-links.tsx";
+import { type FactRow, FactsCard } from "../../ui/facts.tsx";
 import { Time } from "../../ui/time.tsx";
 
 const known = (value: number | null, format: (value: number) => string): string | null =>
@@ -16,7 +22,7 @@ const estimateOf = ({ estimated_cost: cost }: RequestDetail, t: Translate): stri
 
 export function Facts({ request }: { request: RequestDetail }) {
   const t = useT();
-  const rows: readonly [string, React.ReactNode][] = [
+  const rows: readonly FactRow[] = [
     [t("request.id"), <code className="font-mono text-xs break-all">{request.id}</code>],
     [t("column.time"), <Time iso={request.at} />],
     [
@@ -26,13 +32,20 @@ export function Facts({ request }: { request: RequestDetail }) {
       </Badge>,
     ],
     [t("request.endpoint"), request.endpoint],
-    [t("requests.model"), request.model],
-    [t("requests.upstream"), request.upstream],
+    [
+      t("requests.model"),
+      request.model !== null && request.error !== "model_not_found" ? (
+        <ModelLink id={request.model} />
+      ) : (
+        request.model
+      ),
+    ],
+    [t("requests.upstream"), request.upstream && <UpstreamLink id={request.upstream} />],
     [t("request.targetModel"), request.target_model],
     [t("request.attempts"), request.attempts],
     [t("requests.latency"), milliseconds(request.latency_ms)],
-    [t("requests.key"), request.key_name ?? request.key_id],
-    [t("keys.project"), request.project && <ProjectLink project={request.project} />],
+    [t("requests.key"), <KeyLink id={request.key_id} name={request.key_name} />],
+    [t("keys.project"), request.project && <ProjectLink id={request.project} />],
     [t("request.inputs"), known(request.inputs, count)],
     [t("request.cachedInputs"), known(request.cached_inputs, count)],
     [t("request.inputTokens"), count(request.input_tokens)],
@@ -42,22 +55,12 @@ export function Facts({ request }: { request: RequestDetail }) {
     [t("figure.cost"), dollars(request.cost)],
     [t("request.estimatedCost"), estimateOf(request, t)],
     [t("requests.tag"), request.tags.join(", ") || null],
-    [t("requests.endUser"), request.end_user],
+    [
+      t("requests.endUser"),
+      request.end_user && <EndUserLink id={request.end_user} project={request.project} />,
+    ],
     [t("request.replica"), request.replica],
     [t("request.bytes"), `${count(request.bytes_in)} / ${count(request.bytes_out)}`],
   ];
-  return (
-    <Card>
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-2 p-4 lg:grid-cols-3">
-        {rows
-          .filter(([, value]) => value !== null)
-          .map(([name, value]) => (
-            <div key={name} className="min-w-0">
-              <dt className="text-xs text-muted">{name}</dt>
-              <dd className="break-words">{value}</dd>
-            </div>
-          ))}
-      </dl>
-    </Card>
-  );
+  return <FactsCard rows={rows} />;
 }

@@ -10,6 +10,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { ButtonLink } from "../../ui/button-link.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { UpstreamLink } from "../../ui/entity-links.tsx";
 import { KindMark } from "../../ui/kind-mark.tsx";
 import { LongText } from "../../ui/long-text.tsx";
 import { OriginBadge } from "../../ui/origin.tsx";
@@ -131,7 +132,7 @@ interface NameProps {
 const Name = ({ upstream: { id, origin, problem, value }, title }: NameProps) => (
   <div className="flex flex-col gap-0.5">
     <span className="flex flex-wrap items-center gap-2 font-medium">
-      {id} <OriginBadge origin={origin} />
+      <UpstreamLink id={id} /> <OriginBadge origin={origin} />
     </span>
     <span className="flex items-center gap-1.5 text-xs text-muted">
       <KindMark kind={value.kind} /> {title(value.kind)}

@@ -88,5 +88,5 @@ export function byPeriod(
   return periods.map((_, at) => found.get(at));
 }
 
-const isOther = (row: UsageRow | undefined): boolean =>
+export const isOther = (row: Pick<UsageRow, "group"> | undefined): boolean =>
   Object.values(row?.group ?? {}).includes(otherValue);

@@ -1,6 +1,10 @@
-/** Usage summed by group. The name leads to the requests of the group, and the funnel shows only this group here. */
+/**
+ * Usage summed by group. The name leads to its page, the number of requests to the requests, and the funnel shows only
+ * this group here.
+ */
 import { Link } from "@tanstack/react-router";
 import { Filter } from "lucide-react";
+import { Fragment } from "react";
 import type { UsageDimension, UsageRow } from "../../../../contract/admin.ts";
 import { errorRate, refusedShare } from "../../api/outcomes.ts";
 import { Swatch } from "../../charts/legend.tsx";
@@ -10,6 +14,7 @@ import { Button } from "../../ui/button.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import type { RequestsSearch } from "../requests/requests-search.ts";
 import { groupFilters, usageFilters } from "./drill-down.ts";
+import { GroupName } from "./group-name.tsx";
 import { groupId, groupLabel } from "./group-series.ts";
 import type { UsageFilterName } from "./usage-search.ts";
 
@@ -40,17 +45,11 @@ export function UsageTable(props: UsageTableProps) {
         return (
           <span className="flex min-w-36 items-center gap-2">
             <Swatch color={colorOf(idOf(row)) ?? "--series-other"} />
-            {groupFilters(row.group) ? (
-              <Link
-                to="/requests"
-                search={requestsOf(row.group)}
-                className="min-w-0 break-all text-accent underline-offset-2 hover:underline"
-              >
-                {label}
-              </Link>
-            ) : (
-              <span className="text-muted">{label}</span>
-            )}
+            <Name
+              row={row}
+              dimensions={dimensions}
+              requests={groupFilters(row.group) && requestsOf(row.group)}
+            />
             {filters && (
               <Button
                 size="small"
@@ -73,7 +72,21 @@ export function UsageTable(props: UsageTableProps) {
       header: t("usage.share"),
       cell: (row) => <Share share={totalCost === 0 ? 0 : row.charged / totalCost} />,
     },
-    number("requests", t("figure.requests"), (row) => row.requests, count),
+    {
+      ...number("requests", t("figure.requests"), (row) => row.requests, count),
+      cell: (row) =>
+        groupFilters(row.group) ? (
+          <Link
+            to="/requests"
+            search={requestsOf(row.group)}
+            className="text-accent underline-offset-2 hover:underline"
+          >
+            {count(row.requests)}
+          </Link>
+        ) : (
+          count(row.requests)
+        ),
+    },
     number("errors", t("figure.errors"), errorRate, percent),
     number("refused", t("figure.refused"), refusedShare, percent),
     number("tokens", t("figure.tokens"), (row) => row.input_tokens + row.output_tokens, count),
@@ -86,6 +99,25 @@ export function UsageTable(props: UsageTableProps) {
   ];
   return <Table label={t("nav.usage")} rows={sorted} rowKey={idOf} columns={columns} />;
 }
+
+interface NameProps {
+  readonly row: UsageRow;
+  readonly dimensions: readonly UsageDimension[];
+  /** Undefined if the group is not one value, such as all others. */
+  readonly requests: RequestsSearch | undefined;
+}
+
+/** Of one dimension or of two. */
+const Name = ({ row, dimensions, requests }: NameProps) => (
+  <span className="flex min-w-0 flex-wrap items-center gap-x-1.5">
+    {dimensions.map((dimension, at) => (
+      <Fragment key={dimension}>
+        {at > 0 && <span aria-hidden="true">·</span>}
+        <GroupName row={row} dimension={dimension} requests={requests} />
+      </Fragment>
+    ))}
+  </span>
+);
 
 const number = (
   key: string,

@@ -6,7 +6,7 @@ import { call, errorText } from "../../api/client.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
-import { ProjectLink } from "../../ui/project-link.tsx";
+import { ProjectLink } from "../../ui/entity-links.tsx";
 import { Select } from "../../ui/select.tsx";
 
 const maxListed = 200;
@@ -37,7 +37,7 @@ export function CreatedKeys({ user, users }: { user: User; users: readonly User[
         {keys.map(({ id, name, hint, project }) => (
           <li key={id} className="flex flex-wrap gap-2">
             {name} <code className="font-mono text-xs text-muted">{hint}…</code>
-            {project !== null && <ProjectLink project={project} />}
+            {project !== null && <ProjectLink id={project} />}
           </li>
         ))}
       </ul>

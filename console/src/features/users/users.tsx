@@ -11,6 +11,7 @@ import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { UserLink } from "../../ui/entity-links.tsx";
 import { Page } from "../../ui/page.tsx";
 import { ShownOnce } from "../../ui/shown-once.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
@@ -21,7 +22,7 @@ import { UserForm } from "./user-form.tsx";
 
 const usersQuery = listQuery<User>("/users");
 
-const tones: Readonly<Record<User["status"], Tone>> = {
+export const userTones: Readonly<Record<User["status"], Tone>> = {
   active: "good",
   invited: "accent",
   disabled: "bad",
@@ -121,7 +122,11 @@ function useColumns(actions: (user: User) => React.ReactNode): readonly Column<U
       key: "name",
       header: t("users.name"),
       sortBy: ({ name }) => name,
-      cell: ({ name }) => <span className="font-medium">{name}</span>,
+      cell: ({ id, name }) => (
+        <span className="font-medium">
+          <UserLink id={id} name={name} />
+        </span>
+      ),
     },
     {
       key: "status",
@@ -129,7 +134,7 @@ function useColumns(actions: (user: User) => React.ReactNode): readonly Column<U
       sortBy: ({ status }) => t(`users.status.${status}`),
       cell: ({ status, two_factor, must_change_password }) => (
         <span className="flex flex-wrap gap-1">
-          <Badge tone={tones[status]}>{t(`users.status.${status}`)}</Badge>
+          <Badge tone={userTones[status]}>{t(`users.status.${status}`)}</Badge>
           {two_factor && <Badge>{t("users.twoFactor")}</Badge>}
           {must_change_password && <Badge tone="warn">{t("users.mustChange")}</Badge>}
         </span>

@@ -1,4 +1,4 @@
-/** The keys of a project, with what each spent in the last 30 days. */
+/** API keys, with what each spent in the last 30 days. */
 import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ApiKey } from "../../../../contract/admin.ts";
@@ -11,9 +11,15 @@ import { keyUseQuery } from "../keys/key-use-query.ts";
 
 const shown: readonly string[] = ["name", "state", "models", "lastUsed", "spend"];
 
-export function ProjectKeys({ project }: { project: string }) {
+interface KeyCardProps {
+  readonly project?: string;
+  /** The id of a user. */
+  readonly created_by?: string;
+}
+
+export function KeyCard({ project, created_by }: KeyCardProps) {
   const t = useT();
-  const query = useInfiniteQuery(pagedQuery<ApiKey>("/keys", { project }));
+  const query = useInfiniteQuery(pagedQuery<ApiKey>("/keys", { project, created_by }));
   const pages = query.data?.pages.filter(({ data }) => data.length > 0) ?? [];
   const loaded = useQueries({ queries: pages.map(keyUseQuery) });
   const uses = new Map(loaded.flatMap(({ data }) => data?.data ?? []).map((use) => [use.id, use]));
@@ -21,7 +27,11 @@ export function ProjectKeys({ project }: { project: string }) {
     <Card
       title={t("nav.keys")}
       actions={
-        <Link to="/keys" className="text-sm text-accent hover:underline">
+        <Link
+          to="/keys"
+          search={project === undefined ? {} : { project }}
+          className="text-sm text-accent hover:underline"
+        >
           {t("project.manageKeys")}
         </Link>
       }

@@ -1,0 +1,27 @@
+/** Whose spend a page shows. */
+import type { UsageRow } from "../../../../contract/admin.ts";
+import type { RequestsSearch } from "../requests/requests-search.ts";
+import { groupFilters } from "../usage/drill-down.ts";
+import type { UsageRange } from "../usage/usage-range.ts";
+
+/** The parameters of /usage that find its requests. */
+export interface SpendOwner {
+  readonly project?: string;
+  /** The id of an API key. */
+  readonly key?: string;
+  /** An upstream. */
+  readonly target?: string;
+  readonly end_user?: string;
+  /** The id of a user: the requests with the keys that the user created. */
+  readonly created_by?: string;
+}
+
+/** Undefined if the list of requests has no such filter. */
+export function requestsOfOwner(
+  { created_by, ...owner }: SpendOwner,
+  { from, to }: Pick<UsageRange, "from" | "to">,
+  group: UsageRow["group"] = {},
+): RequestsSearch | undefined {
+  const filters = groupFilters(group);
+  return created_by !== undefined || !filters ? undefined : { ...owner, from, to, ...filters };
+}
