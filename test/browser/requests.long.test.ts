@@ -77,3 +77,66 @@ const attention: readonly AttentionGroup[] = [
     })),
   },
 ];
+
+browserTest(
+  "a row opens beside the list, j and k go on, and the address has the request, the filters and the live tail",
+  async ({ page, open, gateway, admin }) => {
+    const ids: string[] = [];
+    for (const input of ["one", "two", "three"]) {
+      const body = { model: "embedding-model", input: `beside ${input}`, user: "of-panel" };
+      ids.push((await gateway.post("/v1/embeddings", body)).headers.get("x-request-id") ?? "");
+    }
+    await until(() =>
+      admin("GET", `/requests/${ids[2]}`).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await open("/requests?end_user=of-panel");
+    await page.getByText("3 requests", { exact: true }).waitFor();
+    await page.getByRole("row").nth(1).getByText("200").click();
+    const panel = page.getByRole("complementary", { name: "Request" });
+    const isShown = async (id = "") => {
+      await page.waitForURL((url) => url.searchParams.get("open") === id);
+      await panel.getByRole("heading", { name: id }).waitFor();
+      await panel.getByText("This was the only available target.").waitFor();
+    };
+    await isShown(ids[2]);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press("j");
+    await isShown(ids[1]);
+    await page.keyboard.press("j");
+    await isShown(ids[0]);
+    await page.keyboard.press("k");
+    await isShown(ids[1]);
+    await page.reload();
+    await isShown(ids[1]);
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+
+    // A column more, kept for the next visit.
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByLabel("Tokens").check();
+    await page.keyboard.press("Escape");
+    await page.reload();
+    await page.getByRole("columnheader", { name: "Tokens" }).waitFor();
+
+    // The export has the filters of the page.
+    const href = (await page.getByRole("link", { name: "Export CSV" }).getAttribute("href")) ?? "";
+    const csv = await page.evaluate<string>(`fetch("${href}").then((response) => response.text())`);
+    const lines = csv.trimEnd().split("\r\n");
+    expect(lines[0]).toStartWith("at,id,endpoint,key_id");
+    expect(lines.slice(1).map((line) => line.split(",")[1])).toEqual(ids.toReversed());
+
+    await page.getByRole("button", { name: /^Remove filter End user/ }).click();
+    await page.getByRole("button", { name: "Watch live" }).click();
+    await page.waitForURL(/live=true/);
+    await page.getByRole("row").nth(1).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await gateway.post("/v1/embeddings", { model: "embedding-model", input: "while paused" });
+    await page.getByText("Paused. 1 new request.").waitFor();
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.reload();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+  },
+);

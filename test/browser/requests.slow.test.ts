@@ -1,7 +1,7 @@
 /** Requests, usage and the overview in a browser: what a client does is there within moments. */
 import { expect } from "bun:test";
 import { seriousFindings } from "./axe.ts";
-import { browserTest } from "./browser-test.ts";
+import { browserTest, choose } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
 
 const embed = async (url: string, model: string, input: string): Promise<void> => {
@@ -30,7 +30,8 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   const { page, open, url } = test;
   await embed(url, "embedding-model", "a text to search for");
   await open("/requests");
-  await page.getByText("Filters", { exact: true }).click();
+  await page.getByRole("button", { name: "Add filter" }).click();
+  await choose(page.getByRole("combobox", { name: "Filter by" }), "Model");
   await page.getByRole("combobox", { name: "Model", exact: true }).click();
   await page.keyboard.type("embedding-model");
   // Until the request is in the ledger, the text is no option.
@@ -44,12 +45,12 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByText("fake/text-embedding-3-large").first().waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");
-  // Back returns to the search, and then to the list before it.
+  // Back returns from the request beside the list to the search, and then to the list before it.
   await page.goBack();
   await page.waitForURL(/model=embedding-model/);
   await page.goBack();
   await page.waitForURL(/\/requests$/);
-  await page.getByText("Filters", { exact: true }).click();
+  await choose(page.getByRole("combobox", { name: "Time range" }), "Custom");
   await page.getByLabel("To", { exact: true }).fill("2020-01-01T00:00");
   await page.getByLabel("To", { exact: true }).blur();
   await page.getByText("No requests match").waitFor();

@@ -41,7 +41,6 @@ export const enMonitor = {
   "statistics.batchedRequests": "Batched requests",
 
   "requests.description": "Search past requests, or watch new ones live.",
-  "requests.any": "Any",
   "requests.range.all": "All time",
   "requests.from": "From",
   "requests.to": "To",
@@ -54,7 +53,6 @@ export const enMonitor = {
   "requests.maxLatency": "Max latency (ms)",
   "requests.minCost": "Min cost ($)",
   "requests.maxCost": "Max cost ($)",
-  "requests.filters": "Filters",
   "requests.clear": "Clear filters",
   "requests.noneYet": "No requests yet",
   "requests.live": "Watch live",

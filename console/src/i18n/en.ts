@@ -203,7 +203,6 @@ export const en = {
   "requests.model": "Model",
   "requests.key": "Key",
   "requests.status": "Status",
-  "requests.status.all": "All statuses",
   "requests.status.ok": "Succeeded",
   "requests.status.error": "Refused or failed",
   "requests.error": "Error code",

@@ -43,7 +43,6 @@ export const zhMonitor = {
   "statistics.batchedRequests": "合并的请求",
 
   "requests.description": "查询历史请求，或实时查看新请求。",
-  "requests.any": "不限",
   "requests.range.all": "全部时间",
   "requests.from": "开始时间",
   "requests.to": "结束时间",
@@ -56,7 +55,6 @@ export const zhMonitor = {
   "requests.maxLatency": "最大延迟（毫秒）",
   "requests.minCost": "最小费用（美元）",
   "requests.maxCost": "最大费用（美元）",
-  "requests.filters": "筛选",
   "requests.clear": "清除筛选",
   "requests.noneYet": "还没有请求",
   "requests.live": "实时查看",

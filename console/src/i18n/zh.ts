@@ -194,7 +194,6 @@ export const zh: Messages = {
   "requests.model": "模型",
   "requests.key": "密钥",
   "requests.status": "状态",
-  "requests.status.all": "所有状态",
   "requests.status.ok": "成功",
   "requests.status.error": "拒绝或失败",
   "requests.error": "错误码",

@@ -45,6 +45,10 @@ interface TableProps<Row> {
   readonly isComplete?: boolean;
   /** The text in which a search finds the row. If absent, the page has a search of its own, or needs none. */
   readonly searchText?: (row: Row) => string;
+  /** A click beside the links and buttons of a row opens it, and one on a link with `data-opens-row`. */
+  readonly onOpenRow?: (key: string) => void;
+  /** The row that is open. */
+  readonly openRow?: string | undefined;
 }
 
 /** The column of the buttons of a row: what they do is written on them, so the header is for screen readers only. */
@@ -136,7 +140,12 @@ export function Table<Row extends object>(props: TableProps<Row>) {
               })}
             </tr>
           </thead>
-          <TableBody rows={deferred} columns={columns} />
+          <TableBody
+            rows={deferred}
+            columns={columns}
+            openRow={props.openRow}
+            onOpenRow={props.onOpenRow}
+          />
         </table>
       </section>
       {isComplete && sorted.length > pageRows && (
@@ -149,16 +158,38 @@ export function Table<Row extends object>(props: TableProps<Row>) {
 interface TableBodyProps<Row> {
   readonly rows: readonly { readonly id: string; readonly original: Row }[];
   readonly columns: readonly Column<Row>[];
+  readonly openRow: string | undefined;
+  readonly onOpenRow: ((key: string) => void) | undefined;
+}
+
+/** A click with a key of the browser, such as one for a new tab, is left to the browser. */
+function isOpening({ target, ctrlKey, metaKey, shiftKey }: MouseEvent): boolean {
+  if (ctrlKey || metaKey || shiftKey || !(target instanceof Element)) return false;
+  const control = target.closest("a, button, input, label");
+  return control ? control.hasAttribute("data-opens-row") : getSelection()?.isCollapsed !== false;
 }
 
 /** Memoized: while a new order or search is prepared in small tasks, the rows before stay as they are. */
-const TableBody = memo(function TableBody<Row>({ rows, columns }: TableBodyProps<Row>) {
+const TableBody = memo(function TableBody<Row>(props: TableBodyProps<Row>) {
+  const { rows, columns, openRow, onOpenRow } = props;
   return (
     <tbody className="max-sm:block">
       {rows.map((row) => (
         <tr
           key={row.id}
-          className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
+          {...(onOpenRow && {
+            // In the capture phase: the router does not follow a link whose default was prevented.
+            onClickCapture: (event) => {
+              if (!isOpening(event.nativeEvent)) return;
+              event.preventDefault();
+              onOpenRow(row.id);
+            },
+          })}
+          className={classNames(
+            "border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0",
+            onOpenRow && "cursor-pointer",
+            row.id === openRow && "bg-accent-soft",
+          )}
         >
           {columns.map((column) => {
             const { key, header, align, cell } = column;

@@ -9,21 +9,34 @@ import { can, type RequestContent, type RequestPage } from "../../../contract/ad
 import { message } from "../../../contract/messages/message.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseContent } from "../../request/content-format.ts";
+import type { LedgerListQuery } from "../../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 import { requestFilter, requestFilters, text, time } from "../reads/request-filter.ts";
+import { requestsCsvHead, requestsCsvRow } from "../reads/requests-csv.ts";
 import { showRequest, showRequestDetail } from "../reads/show-request.ts";
+import { respondWithCsv } from "../respond-with-csv.ts";
 
-const listQuery = pageQuery.extend({
+const csvQuery = z.object({
   from: time("ISO 8601."),
   to: time("ISO 8601, exclusive."),
   request_id: text("The id of one request."),
   ...requestFilters,
 });
+const listQuery = pageQuery.extend(csvQuery.shape);
 const liveQuery = z.object(requestFilters);
+
+const csvPageRows = 1000;
+const maxCsvRows = 50_000;
+
+const timesOf = ({ from, to, request_id: requestId }: z.output<typeof csvQuery>) => ({
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to }),
+  ...(requestId !== undefined && { requestId }),
+});
 
 export function requestRoutes({
   queries,
@@ -37,9 +50,7 @@ export function requestRoutes({
     const { entries, next, scannedUntil } = await queries.list({
       ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf })),
       ...readPage(context),
-      ...(given.from !== undefined && { from: given.from }),
-      ...(given.to !== undefined && { to: given.to }),
-      ...(given.request_id !== undefined && { requestId: given.request_id }),
+      ...timesOf(given),
     });
     const names = await keyNames.of(entries.map(({ keyId }) => keyId));
     const page: RequestPage = {
@@ -49,6 +60,34 @@ export function requestRoutes({
       scanned_until: scannedUntil === undefined ? null : new Date(scannedUntil).toISOString(),
     };
     return context.json(page);
+  };
+
+  /** Page by page, so that no response of the query thread is large. */
+  async function* csvLines(query: LedgerListQuery): AsyncGenerator<string> {
+    yield requestsCsvHead;
+    let cursor: string | undefined;
+    for (let count = 0; count < maxCsvRows; ) {
+      const limit = Math.min(csvPageRows, maxCsvRows - count);
+      const { entries, next } = await queries.list({ ...query, limit, ...(cursor && { cursor }) });
+      const names = await keyNames.of(entries.map(({ keyId }) => keyId));
+      yield entries
+        .map((row) => requestsCsvRow(showRequest(row, names.get(row.keyId) ?? null)))
+        .join("");
+      count += entries.length;
+      if (next === undefined) return;
+      cursor = next;
+    }
+    yield `only the latest ${maxCsvRows} requests are in this file: choose a shorter time or more filters\r\n`;
+  }
+
+  const download = async (context: AdminApiContext): Promise<Response> => {
+    const given = readQuery(context, csvQuery);
+    const query = {
+      ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf })),
+      ...timesOf(given),
+      limit: csvPageRows,
+    };
+    return respondWithCsv(context, "requests.csv", csvLines(query));
   };
 
   const find = async (context: AdminApiContext): Promise<LedgerRow> => {
@@ -145,6 +184,16 @@ export function requestRoutes({
       query: listQuery,
       response: requestPageSchema,
       handle: list,
+    },
+    {
+      method: "GET",
+      path: "/requests.csv",
+      needs: "view",
+      scope: "project",
+      summary: "Download requests as CSV, newest first.",
+      query: csvQuery,
+      response: "text/csv",
+      handle: download,
     },
     {
       method: "GET",

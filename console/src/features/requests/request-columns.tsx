@@ -2,9 +2,15 @@
 import { Link } from "@tanstack/react-router";
 import type { ShownRequest } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
-import { dollars, milliseconds } from "../../lib/format.ts";
+import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { KeyLink, ModelLink, ProjectLink, UpstreamLink } from "../../ui/entity-links.tsx";
+import {
+  EndUserLink,
+  KeyLink,
+  ModelLink,
+  ProjectLink,
+  UpstreamLink,
+} from "../../ui/entity-links.tsx";
 import { LongText } from "../../ui/long-text.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -18,6 +24,7 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
       <Link
         to="/requests/$id"
         params={{ id }}
+        data-opens-row
         className="whitespace-nowrap text-accent underline-offset-2 hover:underline"
       >
         <Time iso={at} />
@@ -80,6 +87,30 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     header: t("figure.cost"),
     align: "right",
     cell: ({ cost }) => dollars(cost),
+  },
+  {
+    key: "tokens",
+    header: t("figure.tokens"),
+    align: "right",
+    cell: ({ input_tokens, output_tokens }) =>
+      count(input_tokens === null ? null : input_tokens + (output_tokens ?? 0)),
+  },
+  {
+    key: "images",
+    header: t("figure.images"),
+    align: "right",
+    cell: ({ images }) => count(images),
+  },
+  {
+    key: "end_user",
+    header: t("requests.endUser"),
+    cell: ({ end_user, project }) =>
+      end_user === null ? "–" : <EndUserLink id={end_user} project={project} />,
+  },
+  {
+    key: "tags",
+    header: t("requests.tag"),
+    cell: ({ tags }) => <LongText text={tags.join(", ") || "–"} />,
   },
 ];
 

@@ -1,179 +1,155 @@
-/** The filters of the request list. A text filter applies when the field is left, or with Enter. */
+/** The time range and the filters of the request list, with one more from what the requests have. */
 import { useState } from "react";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
-import { ranges, startOf } from "../../lib/range.ts";
+import { ranges } from "../../lib/range.ts";
 import { fromInputTime, toInputTime } from "../../lib/time.ts";
 import { Button } from "../../ui/button.tsx";
-import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
+import { AddFilter, FilterChip } from "../../ui/filter-chips.tsx";
 import { Input } from "../../ui/input.tsx";
 import { Select } from "../../ui/select.tsx";
-import type { UsageFilterName } from "../usage/usage-search.ts";
-import { useDimensionValues } from "../usage/use-dimension-values.ts";
-import type { FilterName, RequestsSearch } from "./requests-search.ts";
-
-/** Chosen from what the requests of the time range have. */
-const values: readonly (readonly [UsageFilterName, MessageKey])[] = [
-  ["model", "requests.model"],
-  ["key", "requests.key"],
-  ["target", "requests.target"],
-  ["tag", "requests.tag"],
-  ["end_user", "requests.endUser"],
-];
-
-const texts: readonly (readonly [FilterName, MessageKey])[] = [
-  ["error", "requests.error"],
-  ["request_id", "requests.requestId"],
-  ["min_latency_ms", "requests.minLatency"],
-  ["max_latency_ms", "requests.maxLatency"],
-  ["min_cost", "requests.minCost"],
-  ["max_cost", "requests.maxCost"],
-];
-
-const statuses: readonly (readonly [string, MessageKey | undefined])[] = [
-  ["", "requests.status.all"],
-  ["ok", "requests.status.ok"],
-  ["error", "requests.status.error"],
-  ["refused", "figure.refused"],
-  ["failed", "figure.errorCount"],
-  ["4xx", undefined],
-  ["5xx", undefined],
-];
+import { type ChipName, chipNames, FilterValue, useFilterLabel } from "./filter-value.tsx";
+import type { RequestsSearch } from "./requests-search.ts";
 
 interface RequestFiltersProps {
   readonly search: RequestsSearch;
   readonly onChange: (changes: Record<string, string>) => void;
-  readonly onClear: () => void;
 }
 
-export function RequestFilters({ search, onChange, onClear }: RequestFiltersProps) {
+const custom = "custom";
+const names: Readonly<Record<ChipName, MessageKey>> = {
+  status: "requests.status",
+  model: "requests.model",
+  key: "requests.key",
+  target: "requests.target",
+  tag: "requests.tag",
+  end_user: "requests.endUser",
+  error: "requests.error",
+  request_id: "requests.requestId",
+  min_latency_ms: "requests.minLatency",
+  max_latency_ms: "requests.maxLatency",
+  min_cost: "requests.minCost",
+  max_cost: "requests.maxCost",
+};
+
+export function RequestFilters({ search, onChange }: RequestFiltersProps) {
   const t = useT();
-  const isNumber = (name: FilterName): boolean => /^(?:min|max)_/.test(name);
+  const set = chipNames.filter((name) => search[name] !== undefined);
   return (
-    <details
-      open={Object.keys(search).length > 0}
-      className="rounded-lg border border-line bg-surface"
-    >
-      <summary className="cursor-pointer px-4 py-2.5 text-sm font-semibold">
-        {t("requests.filters")}
-      </summary>
-      <div className="grid gap-3 border-t border-line p-4 sm:grid-cols-2 lg:grid-cols-4">
-        <Field label={t("range.label")}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={search.range ?? ""}
-              onChange={(range) => onChange({ range })}
-              options={[
-                { value: "", label: t("requests.range.all") },
-                ...ranges.map((range) => ({ value: range, label: t(`range.${range}`) })),
-              ]}
-            />
-          )}
-        </Field>
-        <Field label={t("requests.status")}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={search.status ?? ""}
-              onChange={(status) => onChange({ status })}
-              options={statuses.map(([value, label]) => ({
-                value,
-                label: label ? t(label) : value,
-              }))}
-            />
-          )}
-        </Field>
-        <Field label={t("requests.internal")}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={search.internal ?? ""}
-              onChange={(internal) => onChange({ internal })}
-              options={[
-                { value: "", label: t("requests.internal.hidden") },
-                { value: "true", label: t("requests.internal.shown") },
-              ]}
-            />
-          )}
-        </Field>
-        {(["from", "to"] as const).map((name) => (
-          <Field key={name} label={t(`requests.${name}`)}>
-            {(ids) => (
-              <Input
-                key={search[name] ?? ""}
-                {...ids}
-                type="datetime-local"
-                defaultValue={toInputTime(search[name])}
-                onBlur={({ target: { value, defaultValue } }) => {
-                  if (value !== defaultValue)
-                    onChange({ [name]: value === "" ? "" : fromInputTime(value) });
-                }}
-              />
-            )}
-          </Field>
-        ))}
-        {values.map(([name, label]) => (
-          <ValueFilter
-            key={name}
-            name={name}
-            label={t(label)}
-            search={search}
-            onChange={onChange}
-          />
-        ))}
-        {texts.map(([name, label]) => (
-          <Field key={name} label={t(label)}>
-            {(ids) => (
-              <Input
-                // A new element when the address changes, so that it shows the new value.
-                key={search[name] ?? ""}
-                {...ids}
-                defaultValue={search[name] ?? ""}
-                inputMode={isNumber(name) ? "decimal" : "text"}
-                onBlur={({ target: { value, defaultValue } }) => {
-                  if (value.trim() !== defaultValue) onChange({ [name]: value.trim() });
-                }}
-                onKeyDown={(event) => {
-                  if (event.key === "Enter") event.currentTarget.blur();
-                }}
-              />
-            )}
-          </Field>
-        ))}
-        <div className="flex items-end">
-          <Button onClick={onClear}>{t("requests.clear")}</Button>
-        </div>
-      </div>
-    </details>
+    <div className="flex flex-wrap items-center gap-2">
+      <TimeRange search={search} onChange={onChange} />
+      {set.map((name) => (
+        <Chip key={name} name={name} search={search} onRemove={() => onChange({ [name]: "" })} />
+      ))}
+      <AddFilter>
+        <NewFilter search={search} onAdd={onChange} />
+      </AddFilter>
+      <Button
+        size="small"
+        aria-pressed={search.internal !== undefined}
+        onClick={() => onChange({ internal: search.internal ? "" : "true" })}
+      >
+        {t("requests.internal")}
+      </Button>
+      {set.length > 0 && (
+        <Button
+          size="small"
+          look="quiet"
+          onClick={() => onChange(Object.fromEntries(set.map((name) => [name, ""])))}
+        >
+          {t("requests.clear")}
+        </Button>
+      )}
+    </div>
   );
 }
 
-interface ValueFilterProps extends Pick<RequestFiltersProps, "search" | "onChange"> {
-  readonly name: UsageFilterName;
-  readonly label: string;
+/** All time, a range that ends now, or one of the user's own. */
+function TimeRange({ search, onChange }: RequestFiltersProps) {
+  const t = useT();
+  const isCustom = search.from !== undefined || search.to !== undefined;
+  const now = (): string => new Date(Math.ceil(Date.now() / 60_000) * 60_000).toISOString();
+  return (
+    <>
+      <div className="w-36">
+        <Select
+          aria-label={t("range.label")}
+          value={isCustom ? custom : (search.range ?? "")}
+          onChange={(value) =>
+            onChange(
+              value === custom ? { range: "", to: now() } : { range: value, from: "", to: "" },
+            )
+          }
+          options={[
+            { value: "", label: t("requests.range.all") },
+            ...ranges.map((range) => ({ value: range as string, label: t(`range.${range}`) })),
+            { value: custom, label: t("range.custom") },
+          ]}
+        />
+      </div>
+      {isCustom &&
+        (["from", "to"] as const).map((name) => (
+          <Input
+            // A new element when the address changes, so that it shows the new value.
+            key={`${name} ${search[name] ?? ""}`}
+            type="datetime-local"
+            aria-label={t(`requests.${name}`)}
+            className="w-52!"
+            defaultValue={toInputTime(search[name])}
+            onBlur={({ target: { value, defaultValue } }) => {
+              if (value !== defaultValue)
+                onChange({ [name]: value === "" ? "" : fromInputTime(value) });
+            }}
+          />
+        ))}
+    </>
+  );
 }
 
-function ValueFilter({ name, label, search, onChange }: ValueFilterProps) {
+interface ChipProps {
+  readonly name: ChipName;
+  readonly search: RequestsSearch;
+  readonly onRemove: () => void;
+}
+
+function Chip({ name, search, onRemove }: ChipProps) {
   const t = useT();
-  const [isNeeded, setNeeded] = useState(false);
-  const from = search.from ?? startOf(search.range ?? "quarter");
-  const options = useDimensionValues(name, { from, to: search.to }, isNeeded);
-  const value = search[name] ?? "";
+  const label = useFilterLabel(name, search);
+  return <FilterChip name={t(names[name])} value={label} onRemove={onRemove} />;
+}
+
+interface NewFilterProps {
+  readonly search: RequestsSearch;
+  readonly onAdd: (filter: Record<string, string>) => void;
+}
+
+function NewFilter({ search, onAdd }: NewFilterProps) {
+  const t = useT();
+  const [name, setName] = useState<ChipName>("status");
   return (
-    <Field label={label}>
-      {(ids) => (
-        <Combobox
-          {...ids}
-          value={value}
-          allowsOther
-          placeholder={t("requests.any")}
-          options={[...(value === "" ? [] : [{ value: "", label: t("requests.any") }]), ...options]}
-          onOpen={() => setNeeded(true)}
-          onChange={(chosen) => onChange({ [name]: chosen })}
-        />
-      )}
-    </Field>
+    <div className="flex flex-col gap-3">
+      <Field label={t("usage.filter.by")}>
+        {(ids) => (
+          <Select
+            {...ids}
+            value={name}
+            onChange={setName}
+            options={chipNames.map((each) => ({ value: each, label: t(names[each]) }))}
+          />
+        )}
+      </Field>
+      <Field label={t(names[name])}>
+        {(ids) => (
+          <FilterValue
+            key={name}
+            {...ids}
+            name={name}
+            search={search}
+            onChoose={(value) => onAdd({ [name]: value })}
+          />
+        )}
+      </Field>
+    </div>
   );
 }

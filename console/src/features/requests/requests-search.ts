@@ -1,5 +1,5 @@
 /** The filters are in the address, so that a search can be shared as a link. */
-import { type Range, ranges } from "../../lib/range.ts";
+import { type Range, ranges, startOf } from "../../lib/range.ts";
 
 const filterNames = [
   "from",
@@ -23,6 +23,10 @@ export type FilterName = (typeof filterNames)[number];
 
 export interface RequestsSearch extends Readonly<Partial<Record<FilterName, string>>> {
   readonly range?: Range;
+  /** New requests are shown as they end. */
+  readonly live?: "true";
+  /** The id of the request beside the list. */
+  readonly open?: string;
 }
 
 const isTime = (value: string): boolean => !Number.isNaN(Date.parse(value));
@@ -52,5 +56,17 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
     return isValid ? [[name, value] as const] : [];
   });
   const range = ranges.find((each) => each === search.range);
-  return { ...Object.fromEntries(filters), ...(range && { range }) };
+  const { live, open } = search;
+  return {
+    ...Object.fromEntries(filters),
+    ...(range && { range }),
+    ...(live === "true" && { live }),
+    ...(typeof open === "string" && open !== "" && open.length <= maxLength && { open }),
+  };
+}
+
+/** The parameters of /requests. */
+export function listFilters(search: RequestsSearch): Readonly<Record<string, string | undefined>> {
+  const { range, live: _live, open: _open, ...filters } = search;
+  return { ...filters, from: filters.from ?? (range && startOf(range)) };
 }

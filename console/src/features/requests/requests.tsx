@@ -1,21 +1,18 @@
 /** The requests of the ledger: a search, or the live tail. */
 import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
 import type { RequestPage } from "../../../../contract/admin.ts";
 import { call, pathWithQuery } from "../../api/client.ts";
 import { useLanguage, useT } from "../../i18n/messages.ts";
-import { startOf } from "../../lib/range.ts";
 import { dateTime } from "../../lib/time.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
 import { LiveRequests } from "./live-requests.tsx";
-import { requestColumns } from "./request-columns.tsx";
 import { RequestFilters } from "./request-filters.tsx";
-import { type RequestsSearch, readRequestsSearch } from "./requests-search.ts";
+import { RequestRows } from "./request-rows.tsx";
+import { listFilters, type RequestsSearch, readRequestsSearch } from "./requests-search.ts";
 
 /** New requests are shown within this time. */
 const refreshMs = 2000;
@@ -24,9 +21,7 @@ const requestsQuery = (search: RequestsSearch) =>
   infiniteQueryOptions({
     queryKey: ["/requests", search],
     queryFn: ({ pageParam, signal }) => {
-      const { range, ...filters } = search;
-      const from = filters.from ?? (range && startOf(range));
-      const query = { ...filters, from, limit: 50, cursor: pageParam };
+      const query = { ...listFilters(search), limit: 50, cursor: pageParam };
       return call<RequestPage>(pathWithQuery("/requests", query), { signal });
     },
     initialPageParam: undefined as string | undefined,
@@ -47,10 +42,18 @@ export function RequestsPage() {
   // The router also keeps parameters that are not valid.
   const search = readRequestsSearch({ ...useSearch({ from: "/signed-in/requests" }) });
   const navigate = useNavigate({ from: "/requests" });
-  const [isLive, setLive] = useState(false);
+  const isLive = search.live !== undefined;
   // Each search is in the history, so that Back returns to the search before.
-  const setFilter = (changes: Record<string, string>): void => {
+  const change = (changes: Record<string, string>): void => {
     navigate({ search: readRequestsSearch({ ...search, ...changes }) });
+  };
+  // Back leaves the list, and not each request that was open.
+  const open = (id: string | undefined): void => {
+    navigate({
+      search: (before: object) => readRequestsSearch({ ...before, open: id }),
+      replace: search.open !== undefined,
+      resetScroll: false,
+    });
   };
   return (
     <Page
@@ -60,26 +63,34 @@ export function RequestsPage() {
         <Button
           look={isLive ? "secondary" : "primary"}
           aria-pressed={isLive}
-          onClick={() => setLive(!isLive)}
+          onClick={() => change({ live: isLive ? "" : "true" })}
         >
           {isLive ? t("requests.live.stop") : t("requests.live")}
         </Button>
       }
     >
-      <RequestFilters
-        search={search}
-        onChange={setFilter}
-        onClear={() => navigate({ search: {} })}
-      />
-      <Card>{isLive ? <LiveRequests search={search} /> : <FoundRequests search={search} />}</Card>
+      <RequestFilters search={search} onChange={change} />
+      <Card>
+        {isLive ? (
+          <LiveRequests search={search} onOpen={open} />
+        ) : (
+          <FoundRequests search={search} onOpen={open} />
+        )}
+      </Card>
     </Page>
   );
 }
 
-function FoundRequests({ search }: { search: RequestsSearch }) {
+interface FoundRequestsProps {
+  readonly search: RequestsSearch;
+  readonly onOpen: (id: string | undefined) => void;
+}
+
+function FoundRequests({ search, onOpen }: FoundRequestsProps) {
   const { t, language } = useLanguage();
-  const query = useInfiniteQuery(requestsQuery(search));
-  const isSearch = Object.keys(search).length > 0;
+  const { open: _open, ...filters } = search;
+  const query = useInfiniteQuery(requestsQuery(filters));
+  const isSearch = Object.keys(filters).length > 0;
   return (
     <QueryView query={query}>
       {({ pages }) => {
@@ -90,11 +101,11 @@ function FoundRequests({ search }: { search: RequestsSearch }) {
             {rows.length === 0 ? (
               <Empty title={t(isSearch ? "requests.none" : "requests.noneYet")} />
             ) : (
-              <Table
-                label={t("nav.requests")}
-                columns={requestColumns(t)}
+              <RequestRows
                 rows={rows}
-                rowKey={({ id }) => id}
+                hasMore={query.hasNextPage}
+                search={search}
+                onOpen={onOpen}
               />
             )}
             {query.hasNextPage && (

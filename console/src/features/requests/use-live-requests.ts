@@ -7,7 +7,7 @@ import type {
   ShownRequest,
 } from "../../../../contract/admin.ts";
 import { call, checkSession, pathWithQuery } from "../../api/client.ts";
-import type { RequestsSearch } from "./requests-search.ts";
+import { listFilters, type RequestsSearch } from "./requests-search.ts";
 
 interface LiveState {
   readonly isOpen: boolean;
@@ -30,7 +30,7 @@ const initial: LiveState = { isOpen: false, requests: [], leftOut: 0 };
 
 export function useLiveRequests(search: RequestsSearch): LiveState {
   const [state, setState] = useState(initial);
-  const { range: _range, from: _from, to: _to, request_id: _id, ...filters } = search;
+  const { from: _from, to: _to, request_id: _id, ...filters } = listFilters(search);
   const path = pathWithQuery("/admin/api/requests/live", filters);
   const listPath = pathWithQuery("/requests", { ...filters, limit: 20 });
   useEffect(() => {

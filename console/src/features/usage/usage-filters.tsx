@@ -1,12 +1,11 @@
 /** The filters that are set, and one more from what the time range has. */
-import { Plus, X } from "lucide-react";
 import { useState } from "react";
 import type { UsageDimension } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
-import { Popover } from "../../ui/popover.tsx";
+import { AddFilter, FilterChip } from "../../ui/filter-chips.tsx";
 import { Select } from "../../ui/select.tsx";
 import type { UsageRange } from "./usage-range.ts";
 import {
@@ -41,17 +40,9 @@ export function UsageFilters({ search, range, group, onChange }: UsageFiltersPro
             onRemove={() => onChange({ [name]: "" })}
           />
         ))}
-      <Popover
-        label={t("usage.filter.add")}
-        trigger={
-          <Button size="small">
-            <Plus className="size-3.5" />
-            {t("usage.filter.add")}
-          </Button>
-        }
-      >
+      <AddFilter>
         <NewFilter range={range} group={group} onAdd={onChange} />
-      </Popover>
+      </AddFilter>
       <Button
         size="small"
         aria-pressed={search.internal !== undefined}
@@ -75,20 +66,7 @@ function Chip({ name, value, range, onRemove }: ChipProps) {
   // Only keys have names that differ from their values.
   const options = useDimensionValues(name, range, name === "key");
   const label = options.find((option) => option.value === value)?.label ?? value;
-  const text = t("text.pair", { name: t(`usage.dimension.${name}`), value: label });
-  return (
-    <span className="inline-flex h-7 max-w-full items-center gap-1 rounded-md border border-accent bg-accent-soft pl-2 text-xs text-accent">
-      <span className="truncate">{text}</span>
-      <button
-        type="button"
-        aria-label={t("usage.filter.remove", { filter: text })}
-        className="grid size-7 place-items-center rounded-md hover:opacity-70"
-        onClick={onRemove}
-      >
-        <X className="size-3.5" />
-      </button>
-    </span>
-  );
+  return <FilterChip name={t(`usage.dimension.${name}`)} value={label} onRemove={onRemove} />;
 }
 
 interface NewFilterProps {
