@@ -13,6 +13,7 @@ import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { lazyComponent, OtherBuildError } from "./api/chunks.ts";
 import { useProjectScope } from "./api/project-scope.ts";
 import { hasSessionEnded, sessionQuery, signOut, subscribeToSession } from "./api/session.ts";
+import { OpenPalette } from "./features/palette/open-palette.tsx";
 import { useT } from "./i18n/messages.ts";
 import { classNames } from "./lib/class-names.ts";
 import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
@@ -95,6 +96,11 @@ export function Shell() {
         <div className="hidden px-2 pt-1 lg:block">
           <Brand />
         </div>
+        <OpenPalette
+          pages={menu
+            .flatMap(({ entries }) => entries)
+            .filter((each) => session && mayOpen(session.user, each))}
+        />
         <Menu project={keptProject} />
         <SignedInUser />
       </aside>

@@ -51,7 +51,7 @@ browserTest(
       await route.fulfill({ json: { ...overview, attention } });
     });
     await open("/");
-    const figure = await page.getByText("Error rate").boundingBox();
+    const figure = await page.getByText("Error rate").first().boundingBox();
     const group = page.getByRole("listitem").filter({ hasText: "Model shutdown date" }).first();
     const place = await group.boundingBox();
     expect(place?.y ?? 0).toBeGreaterThan(figure?.y ?? 0);

@@ -8,7 +8,7 @@ import { FailedRequests } from "../spend/failed-requests.tsx";
 import { GroupCards } from "../spend/group-card.tsx";
 import { SpendPage } from "../spend/spend-page.tsx";
 import { Trend } from "../spend/trend.tsx";
-import { usageQuery } from "../usage/use-usage.ts";
+import { usageQuery } from "../usage/usage-query.ts";
 
 /** Of the projects that it has most requests in. */
 const maxBudgets = 3;

@@ -16,7 +16,7 @@ import { EventCard } from "../spend/event-card.tsx";
 import { GroupCards } from "../spend/group-card.tsx";
 import { SpendPage } from "../spend/spend-page.tsx";
 import { Trend } from "../spend/trend.tsx";
-import { usageQuery } from "../usage/use-usage.ts";
+import { usageQuery } from "../usage/usage-query.ts";
 import { keyTones } from "./key-columns.tsx";
 
 export function KeyPage() {

@@ -14,13 +14,19 @@ import { ChartsSkeleton, TilesSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Attention } from "./attention.tsx";
 import { FirstRunGuide } from "./first-run-guide.tsx";
-import { StatisticsCard } from "./statistics.tsx";
 import { Totals } from "./totals.tsx";
 
 /** Loaded after the figures: the charts are large, and lower on the page. */
 const UsageCharts = lazyComponent(
   async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
 );
+
+/** Tables are large as well, and lower still. */
+const ProjectOverview = lazyComponent(
+  async () => (await import("./project-overview.tsx")).ProjectOverview,
+);
+
+const StatisticsCard = lazyComponent(async () => (await import("./statistics.tsx")).StatisticsCard);
 
 const overviewQuery = (range: Range, project: string | undefined) =>
   queryOptions({
@@ -73,7 +79,12 @@ export function OverviewPage() {
           </>
         )}
       </QueryView>
-      {project === undefined && <StatisticsCard />}
+      {project === undefined && (
+        <Suspense>
+          <ProjectOverview />
+          <StatisticsCard />
+        </Suspense>
+      )}
     </Page>
   );
 }

@@ -14,7 +14,7 @@ import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
 import { lengthOf, type Range } from "../../lib/range.ts";
 import { dateTime } from "../../lib/time.ts";
 import { ShownChange } from "../usage/shown-change.tsx";
-import { usageQuery } from "../usage/use-usage.ts";
+import { usageQuery } from "../usage/usage-query.ts";
 
 interface Figure {
   readonly name: MessageKey;

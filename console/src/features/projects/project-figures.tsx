@@ -9,7 +9,7 @@ import { dollars, percent } from "../../lib/format.ts";
 import { startOf } from "../../lib/range.ts";
 import type { Column } from "../../ui/table.tsx";
 import { UsedBar } from "../budgets/used-bar.tsx";
-import { usageQuery } from "../usage/use-usage.ts";
+import { usageQuery } from "../usage/usage-query.ts";
 
 interface Figures {
   /** US dollars in the last 30 days. Null if not loaded. */

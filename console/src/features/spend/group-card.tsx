@@ -8,8 +8,8 @@ import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { GroupName } from "../usage/group-name.tsx";
+import { usageQuery } from "../usage/usage-query.ts";
 import type { UsageRange } from "../usage/usage-range.ts";
-import { usageQuery } from "../usage/use-usage.ts";
 import { requestsOfOwner, type SpendOwner } from "./spend-owner.ts";
 
 interface GroupCardProps {

@@ -7,9 +7,9 @@ import { dateTime, timeZone } from "../../lib/time.ts";
 import { Card } from "../../ui/card.tsx";
 import { ChartsSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
+import { usageQuery } from "../usage/usage-query.ts";
 import type { UsageRange } from "../usage/usage-range.ts";
 import { UsageTotals } from "../usage/usage-totals.tsx";
-import { usageQuery } from "../usage/use-usage.ts";
 import type { SpendOwner } from "./spend-owner.ts";
 
 const UsageCharts = lazyComponent(

@@ -4,8 +4,8 @@ import { useT } from "../../i18n/messages.ts";
 import { count } from "../../lib/format.ts";
 import type { ComboboxOption } from "../../ui/combobox.tsx";
 import { valueLabel } from "./group-series.ts";
+import { usageQuery } from "./usage-query.ts";
 import type { UsageFilterName } from "./usage-search.ts";
-import { usageQuery } from "./use-usage.ts";
 
 interface TimeRange {
   /** ISO 8601. */

@@ -1,33 +1,13 @@
 /** The queries of the usage page. */
-import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import type { UsageDimension, UsagePage } from "../../../../contract/admin.ts";
-import { call, pathWithQuery, type Query } from "../../api/client.ts";
+import { useQuery } from "@tanstack/react-query";
+import type { UsageDimension } from "../../../../contract/admin.ts";
+import { pathWithQuery } from "../../api/client.ts";
 import type { Zone } from "../../charts/periods.ts";
 import { timeZone } from "../../lib/time.ts";
 import { maxGroups } from "./group-series.ts";
+import { usageQuery } from "./usage-query.ts";
 import type { UsageRange } from "./usage-range.ts";
 import { filtersOf, type UsageSearch } from "./usage-search.ts";
-
-/** New requests are shown within this time. */
-const refreshMs = 4000;
-/**
- * A query that takes long is repeated less often, so that an open page takes at most this share of the server's time.
- */
-const maxTimeShare = 1 / 20;
-
-export const usageQuery = (query: Query, refreshes = true) =>
-  queryOptions({
-    queryKey: ["/usage", query],
-    queryFn: async ({ signal }) => {
-      const startedAt = performance.now();
-      const usage = await call<UsagePage>(pathWithQuery("/usage", query), { signal });
-      return { ...usage, durationMs: performance.now() - startedAt };
-    },
-    placeholderData: keepPreviousData,
-    staleTime: 0,
-    refetchInterval: ({ state }) =>
-      refreshes && Math.max(refreshMs, (state.data?.durationMs ?? 0) / maxTimeShare),
-  });
 
 /** Days of the browser's time zone need its name. */
 const zoneName = (zone: Zone): string | undefined => (zone === "UTC" ? undefined : timeZone());
