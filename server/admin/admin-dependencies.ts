@@ -68,6 +68,7 @@ export interface AdminDependencies extends ConnectionTests, ReplicaReports {
   /** The stored content of requests, for models with `storeContent`. */
   readonly content: {
     find(model: string, requestId: string): Promise<ExpiringContent | undefined>;
+    delete(model: string, requestId: string): Promise<void>;
   };
   readonly budgets: Budgets;
   /** Undefined if there is no storage for jobs. */

@@ -65,6 +65,7 @@ export function openStoredContent(options: StoredContentOptions) {
         requestId,
         reason: error instanceof StoreFullError ? `no space: ${error.message}` : String(error),
       }),
+    delete: (model: string, requestId: string) => store.delete(model, requestId),
     /** Undefined if not stored, expired, or the model stores no content any more. */
     find: async (model: string, requestId: string): Promise<ExpiringContent | undefined> => {
       const ms = models().get(model)?.storeContentMs;

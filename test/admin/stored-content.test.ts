@@ -125,6 +125,22 @@ test("the stored content of an edit has its uploads, and that of a stream has it
   expect(content.response).toMatchObject({ status: 200, body: events, end: "complete" });
 });
 
+test("the content of a request is deleted at once, and the audit log says by whom", async () => {
+  const id = await send("/v1/embeddings", { model: "kept", input: "secret to delete" });
+  const path = `/requests/${id}/content`;
+  expect((await admin(path)).status).toBe(200);
+  const remove = () => asOperator(gateway.url, `/admin/api${path}`, "DELETE");
+  expect((await remove()).status).toBe(204);
+  expect((await admin(path)).status).toBe(404);
+  expect((await remove()).status).toBe(404);
+  const { content_expires_at: expires } = (await (
+    await admin(`/requests/${id}`)
+  ).json()) as RequestDetail;
+  expect(expires).toBeNull();
+  const audit = (await (await admin("/audit")).json()) as { data: object[] };
+  expect(audit.data[0]).toMatchObject({ action: "request.content_deleted", subject: id });
+});
+
 test("only administrators, and developers of the project, can read stored content", async () => {
   const id = await send("/v1/embeddings", { model: "kept", input: "for developers" });
   const statusFor = async (role: string, projects: readonly string[]): Promise<number> => {

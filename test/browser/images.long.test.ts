@@ -1,6 +1,7 @@
 /** The images playground in a browser: masks, the viewer, options, partial images and failures. */
 import { expect } from "bun:test";
 import sharp from "sharp";
+import type { ShownModel } from "../../contract/admin.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
 import { browserTest, choose, chooseModels, chooseOther } from "./browser-test.ts";
@@ -285,5 +286,61 @@ browserTest(
     await page.getByRole("button", { name: "Edit", exact: true }).click();
     await page.getByRole("figure").getByAltText("at night").first().waitFor();
     await page.getByRole("figure").getByAltText("a lighthouse").first().waitFor();
+  },
+);
+
+browserTest(
+  "a model that its vendor is about to shut down says so, with the date, before it is used",
+  async ({ page, open, admin }) => {
+    const { data } = await admin<{ data: ShownModel[] }>("GET", "/models");
+    const ending = data.find(({ kind, ends_on: end }) => kind === "image" && end !== null);
+    if (!ending?.ends_on) throw new Error("No image model of the catalog has a shutdown date.");
+    await page.clock.setFixedTime(Date.parse(ending.ends_on) - 30 * 86_400_000);
+    await open(`/playground/images?model=${ending.id}`);
+    await page.getByText(new RegExp(`^${ending.id} shuts down on .*\\d{4}`)).waitFor();
+    await page.clock.setFixedTime(Date.parse(ending.ends_on) - 120 * 86_400_000);
+    await page.reload();
+    await page.getByLabel("Prompt").waitFor();
+    expect(await page.getByText("shuts down on").count()).toBe(0);
+  },
+  // With a clock of its own.
+  { context: {} },
+);
+
+browserTest(
+  "the images of a model that stores content are in the gallery of the project, until they are deleted",
+  async ({ page, open, admin, problems }) => {
+    const id = "stored-images";
+    const targets = [{ upstream: "fake", model: "gpt-image-2" }];
+    const model = { id, kind: "image", targets, storeContent: { for: "1h" } };
+    await admin("POST", "/models", model);
+    await open(`/playground/images?model=${id}`);
+    await page.getByLabel("Prompt").fill("a stored lighthouse");
+    await choose(page.getByLabel("Images", { exact: true }), "2");
+    await page.getByRole("button", { name: "Generate" }).click();
+    await page.getByRole("figure").nth(1).waitFor();
+    await until(async () => {
+      const { data } = await admin<{ data: unknown[] }>("GET", `/requests?model=${id}`);
+      return data.length > 0;
+    });
+    // Not from the history of this browser.
+    await page.evaluate(`indexedDB.deleteDatabase("vexel")`);
+    await open("/playground/images");
+    await page.getByRole("tab", { name: "Project gallery" }).click();
+    const images = page.getByRole("listitem").filter({ hasText: "a stored lighthouse" });
+    await images.nth(1).waitFor();
+    expect(await images.first().textContent()).toMatch(/stored-images.*\$\d/);
+    expect(await seriousFindings(page)).toEqual([]);
+    await images.first().getByRole("button", { name: "Reuse settings" }).click();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("a stored lighthouse");
+
+    problems.expectFailure(/^404 GET \S*\/content$/);
+    await images.first().getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No images yet").waitFor();
+    const { data } = await admin<{ data: { id: string }[] }>("GET", `/requests?model=${id}`);
+    const gone = await admin("GET", `/requests/${data[0]?.id}/content`).catch(String);
+    expect(String(gone)).toContain("404");
+    await admin("DELETE", `/models/${id}`);
   },
 );

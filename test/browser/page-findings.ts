@@ -37,7 +37,11 @@ export async function findingsOf(test: BrowserTest, path: string): Promise<strin
   const { page, open, visit } = test;
   await page.setViewportSize(desktop);
   await page.emulateMedia({ colorScheme: "light" });
-  const isLoaded = page.url().includes("/console/") && !publicPages.includes(path);
+  // A page that is open already would not be shown again.
+  const isLoaded =
+    page.url().includes("/console/") &&
+    !page.url().endsWith(`/console${path}`) &&
+    !publicPages.includes(path);
   await (isLoaded ? visit(path) : open(path));
   const findings = await seriousFindings(page);
   await showTheme(page, "dark");

@@ -5,7 +5,10 @@ import { root } from "../harness.ts";
 
 const router = readFileSync(join(root, "console/src/router.tsx"), "utf8");
 
-const paths = Array.from(router.matchAll(/\b(?:path: |page\()"([^"]+)"/g), ([, path = ""]) => path);
+const paths = Array.from(
+  router.matchAll(/\b(?:path: |page\(\s*)"([^"]+)"/g),
+  ([, path = ""]) => path,
+);
 
 /** Before the sign-in. */
 export const publicPages = ["/sign-in", "/setup", "/invite", "/sign-in-done", "/new-password"];

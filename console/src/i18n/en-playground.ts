@@ -38,6 +38,11 @@ export const enPlayground = {
   "images.shape.square": "Square",
   "images.shape.landscape": "Landscape",
   "images.shape.portrait": "Portrait",
+  "images.projectGallery": "Project gallery",
+  "images.projectGallery.hint":
+    "The gateway stores these images because the model has “storeContent”. Each is deleted when its time is over.",
+  "images.projectGallery.delete":
+    "The prompt and all images of this request are deleted from the gateway. This cannot be undone.",
   "images.run": "Run of {models}",
   "playground.modelEnds": "Shuts down on {date}",
   "playground.ends": "{model} shuts down on {date}. Choose another model for new work.",

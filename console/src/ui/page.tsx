@@ -20,7 +20,7 @@ export function Page({ title, parent, crumb = title, description, actions, child
     document.title = `${title} · Vexel`;
   }, [title]);
   return (
-    <div className="mx-auto flex w-full max-w-6xl flex-col gap-4 p-4 sm:p-6">
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-4 p-4 sm:p-6" data-page-parts="">
       <header className="flex flex-wrap items-start justify-between gap-3">
         <div className="min-w-0">
           {parent && (

@@ -1,6 +1,6 @@
 /**
- * A table, in pages and with a search if it is long. On narrow screens each row is a card, in which every value has the
- * name of its column.
+ * A table, in pages and with a search if it is long. On narrow screens each row is a card: its first value is the
+ * title, and the others have the names of their columns.
  */
 import {
   createSortedRowModel,
@@ -29,8 +29,8 @@ export interface Column<Row> {
 
 /** 2: shown in a window of 1440 pixels beside the menu. 3: shown in a window of 1600 pixels. */
 const priorities = {
-  2: "sm:@max-[1100px]:hidden",
-  3: "sm:@max-[1280px]:hidden",
+  2: "@max-[1100px]:hidden!",
+  3: "@max-[1280px]:hidden!",
 } as const;
 
 const priorityOf = <Row,>({ priority }: Column<Row>): string =>
@@ -186,26 +186,31 @@ const TableBody = memo(function TableBody<Row>(props: TableBodyProps<Row>) {
             },
           })}
           className={classNames(
-            "border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0",
+            "border-t border-line hover:bg-sunken/50 max-sm:relative max-sm:grid max-sm:grid-cols-2 max-sm:gap-x-4 max-sm:gap-y-2 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0",
             onOpenRow && "cursor-pointer",
             row.id === openRow && "bg-accent-soft",
           )}
         >
-          {columns.map((column) => {
+          {columns.map((column, at) => {
             const { key, header, align, cell } = column;
             const content = cell(row.original);
-            const isEmpty = content === null || content === undefined || content === false;
+            // A dash says in a table that there is nothing. A card leaves the value out.
+            const isEmpty = ["–", null, undefined, false].includes(content as string);
             return (
               <td
                 key={key}
                 data-label={key === actionsKey ? "" : header}
                 className={classNames(
-                  "py-1.5 max-sm:min-w-0 max-sm:gap-3 max-sm:p-0! max-sm:break-words",
+                  "py-1.5 max-sm:min-w-0 max-sm:p-0! max-sm:break-words",
                   cellPadding,
-                  "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
-                  isEmpty ? "max-sm:hidden" : "max-sm:flex",
+                  isEmpty ? "max-sm:hidden" : "max-sm:block",
+                  // The first value is the title of the card, and the actions are beside it.
+                  at === 0
+                    ? "max-sm:col-span-2 max-sm:pr-12! max-sm:font-medium"
+                    : key !== actionsKey &&
+                        "max-sm:before:block max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
                   align === "right" && "text-right whitespace-nowrap tabular-nums max-sm:text-left",
-                  key === actionsKey && "text-right",
+                  key === actionsKey && "text-right max-sm:absolute max-sm:top-2 max-sm:right-2",
                   priorityOf(column),
                 )}
               >

@@ -12,7 +12,7 @@ import { parseContent } from "../../request/content-format.ts";
 import type { LedgerListQuery } from "../../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../../storage/ports/ledger-row.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+import { type AdminApiContext, type AdminRoute, senderOf } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
 import { requestFilter, requestFilters, text, time } from "../reads/request-filter.ts";
@@ -44,6 +44,7 @@ export function requestRoutes({
   endUserOf,
   live,
   content,
+  audit,
 }: AdminDependencies): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, listQuery);
@@ -144,6 +145,21 @@ export function requestRoutes({
     return context.json(shown);
   };
 
+  const deleteContent = async (context: AdminApiContext): Promise<Response> => {
+    const { model, requestId } = await find(context);
+    if (!(await content.find(model ?? "", requestId))) {
+      throw new GatewayError("entity_not_found", message("content_not_stored"));
+    }
+    await content.delete(model ?? "", requestId);
+    await audit.record({
+      ...senderOf(context),
+      action: "request.content_deleted",
+      subject: requestId,
+      before: { model },
+    });
+    return context.body(null, 204);
+  };
+
   const follow = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, liveQuery);
     const filter = await requestFilter(given, context.get("actor"), { keyNames, endUserOf });
@@ -222,6 +238,15 @@ export function requestRoutes({
       summary: "Show what the client sent and received, for models with storeContent.",
       response: requestContentSchema,
       handle: showContent,
+    },
+    {
+      method: "DELETE",
+      path: "/requests/:id/content",
+      needs: "develop",
+      scope: "project",
+      summary: "Delete what the client sent and received, before it expires.",
+      response: null,
+      handle: deleteContent,
     },
   ];
 }

@@ -128,6 +128,10 @@ export class ContentFiles implements ContentStore {
     if (await removeIfExists(path)) this.#storedBytes = Math.max(0, this.#storedBytes - size);
   }
 
+  delete(model: string, requestId: string): Promise<void> {
+    return this.remove(contentName(model, requestId));
+  }
+
   /** Also counts the bytes of the remaining files. */
   async sweep(retentionMs: RetentionMs): Promise<void> {
     const { now } = this.#options;

@@ -38,6 +38,8 @@ export interface ContentStore {
   begin(model: string, requestId: string): ContentWriter;
   /** Undefined if not stored. */
   find(model: string, requestId: string): Promise<FoundContent | undefined>;
+  /** Deletes the content of one request, also while it is being uploaded. */
+  delete(model: string, requestId: string): Promise<void>;
   /** Deletes expired content, and the content of models that are not in `retentionMs`. */
   sweep(retentionMs: RetentionMs): Promise<void>;
 }

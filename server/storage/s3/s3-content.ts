@@ -31,7 +31,8 @@ export class S3Content implements ContentStore {
   readonly #options: S3ContentOptions;
   /** The names of files that wait for an upload. */
   readonly #waiting = new Set<string>();
-  readonly #uploading = new Set<string>();
+  /** By name. Settled when the upload has ended, also if it failed. */
+  readonly #uploading = new Map<string, Promise<void>>();
   #storedBytes = 0;
 
   constructor(options: S3ContentOptions) {
@@ -81,6 +82,16 @@ export class S3Content implements ContentStore {
     );
   }
 
+  async delete(model: string, requestId: string): Promise<void> {
+    const { objects, files } = this.#options;
+    const name = contentName(model, requestId);
+    this.#waiting.delete(name);
+    // An upload that ends later would write the object again.
+    await this.#uploading.get(name);
+    await files.delete(model, requestId);
+    await objects.remove(name);
+  }
+
   async sweep(retentionMs: RetentionMs): Promise<void> {
     const { objects, files, now } = this.#options;
     await files.sweep(retentionMs);
@@ -100,11 +111,11 @@ export class S3Content implements ContentStore {
       if (this.#uploading.size >= maxUploads) return;
       this.#waiting.delete(name);
       if (this.#uploading.has(name)) continue;
-      this.#uploading.add(name);
-      void this.#uploadOne(name).finally(() => {
+      const upload = this.#uploadOne(name).finally(() => {
         this.#uploading.delete(name);
         this.#upload();
       });
+      this.#uploading.set(name, upload);
     }
   }
 

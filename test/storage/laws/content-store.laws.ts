@@ -60,6 +60,22 @@ export function contentStoreLaws(implementation: ContentImplementation): void {
       expect(await store.find("a/model", "req_1")).toBeUndefined();
     });
 
+    law(
+      "deleted content is gone for every store, and that of other requests is not",
+      async (open) => {
+        const [store, reading] = [await open(Date.now), await open(Date.now)];
+        for (const id of ["req_1", "req_2"]) put(store, "a/model", id, "a prompt");
+        // Also while it is being uploaded.
+        await store.delete("a/model", "req_1");
+        await until(async () => (await read(reading, "a/model", "req_2")) === "a prompt");
+        for (const each of [store, reading])
+          expect(await each.find("a/model", "req_1")).toBeUndefined();
+        await reading.delete("a/model", "req_2");
+        expect(await reading.find("a/model", "req_2")).toBeUndefined();
+        await store.delete("a/model", "req_3");
+      },
+    );
+
     law("content expires, and that of a model that keeps none is deleted", async (open) => {
       let now = Date.now();
       const [store, reading] = [await open(() => now), await open(() => now)];

@@ -1,6 +1,5 @@
 /** The account of the signed-in user: profile, preferences, password, second factor, sessions and tokens. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useDeferredValue } from "react";
 import type { Account } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -8,7 +7,7 @@ import { Card } from "../../ui/card.tsx";
 import { Fact } from "../../ui/fact.tsx";
 import { Page } from "../../ui/page.tsx";
 import { QueryView } from "../../ui/states.tsx";
-import { accountQuery, accountSessionsQuery } from "./account-query.ts";
+import { accountQuery } from "./account-query.ts";
 import { PasswordSection } from "./password-section.tsx";
 import { Preferences } from "./preferences.tsx";
 import { SessionTable } from "./session-table.tsx";
@@ -18,8 +17,6 @@ import { TwoFactorSection } from "./two-factor-section.tsx";
 export function AccountPage() {
   const t = useT();
   const query = useQuery(accountQuery);
-  // What is below the list is shown with it, and does not move.
-  const areSessionsLoaded = useDeferredValue(!useQuery(accountSessionsQuery).isPending);
   const queryClient = useQueryClient();
   const reload = () => queryClient.invalidateQueries({ queryKey: accountQuery.queryKey });
   return (
@@ -38,7 +35,7 @@ export function AccountPage() {
               <TwoFactorSection account={account} onChanged={reload} />
             </div>
             <SessionTable />
-            {areSessionsLoaded && <TokenTable user={account.user} />}
+            <TokenTable user={account.user} />
           </>
         )}
       </QueryView>

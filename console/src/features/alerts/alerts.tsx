@@ -1,6 +1,6 @@
 /** Alert rules with their state, and the receivers of their notifications. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useDeferredValue, useState } from "react";
+import { useState } from "react";
 import type { AlertEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
@@ -25,8 +25,6 @@ const alertsQuery = listQuery<AlertEntity>("/alerts");
 export function AlertsPage() {
   const t = useT();
   const query = useQuery(alertsQuery);
-  // What is below the list is shown with it, and does not move.
-  const isLoaded = useDeferredValue(!query.isPending);
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<AlertEntity | "new">();
   const reload = () => queryClient.invalidateQueries({ queryKey: alertsQuery.queryKey });
@@ -63,8 +61,8 @@ export function AlertsPage() {
           }
         </QueryView>
       </Card>
-      {isLoaded && <AlertReceivers />}
-      {isLoaded && <AlertHistory />}
+      <AlertReceivers />
+      <AlertHistory />
       <Dialog
         title={edited === "new" ? t("alerts.create") : t("alerts.edit")}
         isOpen={edited !== undefined}

@@ -1,6 +1,6 @@
 /** Budgets and limits: what is spent, reserved and left, and when each resets. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useDeferredValue, useState } from "react";
+import { useState } from "react";
 import type { ShownBudget } from "../../../../contract/admin.ts";
 import { pagedQuery } from "../../api/lists.ts";
 import { useProjectScope } from "../../api/project-scope.ts";
@@ -28,8 +28,6 @@ export function BudgetsPage() {
     ...pagedQuery<ShownBudget>("/budgets", filter),
     refetchInterval: 5_000,
   });
-  // What is below the list is shown with it, and does not move.
-  const isLoaded = useDeferredValue(!query.isPending);
   return (
     <Page title={t("nav.budgets")} description={t("budgets.description")}>
       <div className="flex flex-wrap items-end justify-between gap-3">
@@ -104,7 +102,7 @@ export function BudgetsPage() {
           ]}
         />
       </Card>
-      {isLoaded && <Limits filter={filter} isFiltered={isFiltered} />}
+      <Limits filter={filter} isFiltered={isFiltered} />
     </Page>
   );
 }

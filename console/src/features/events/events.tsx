@@ -3,11 +3,10 @@
 import {
   useInfiniteQuery,
   useMutation,
-  useQuery,
   useQueryClient,
   useSuspenseQuery,
 } from "@tanstack/react-query";
-import { useDeferredValue, useState } from "react";
+import { useState } from "react";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ShownEvent } from "../../../../contract/admin.ts";
 import { call, errorText } from "../../api/client.ts";
@@ -22,6 +21,7 @@ import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { EventFacts } from "./event-facts.tsx";
 import { eventOptions } from "./event-options.ts";
 import { WebhookStatus, webhooksQuery } from "./webhook-status.tsx";
 
@@ -34,8 +34,6 @@ export function EventsPage() {
     ...pagedQuery<ShownEvent>("/events", { type, project: useProjectScope() }),
     refetchInterval: 5_000,
   });
-  // What is below the webhooks is shown with them, and does not move.
-  const isLoaded = useDeferredValue(!useQuery(webhooksQuery).isPending);
   const queryClient = useQueryClient();
   const post = useMutation({
     mutationFn: (path: string) => call(path, { method: "POST" }),
@@ -51,66 +49,62 @@ export function EventsPage() {
         {post.isSuccess && t("events.redelivered")}
       </p>
       <WebhookStatus maySendTest={isAdmin} />
-      {isLoaded && (
-        <Card
-          title={t("events.events")}
-          actions={
-            <div className="w-64 max-w-full">
-              <Combobox
-                aria-label={t("events.type")}
-                placeholder={t("events.all")}
-                allowsOther
-                value={type}
-                onChange={setType}
-                options={[
-                  ...(type === "" ? [] : [{ value: "", label: t("events.all") }]),
-                  ...eventOptions,
-                ]}
-              />
-            </div>
-          }
-        >
-          <PagedTable
-            label={t("events.events")}
-            query={events}
-            rowKey={({ id }) => id}
-            empty={t("events.none")}
-            columns={[
-              {
-                key: "at",
-                header: t("column.time"),
-                cell: ({ timestamp }) => <Time iso={timestamp} />,
-              },
-              {
-                key: "type",
-                header: t("events.type"),
-                cell: ({ type: name }) => <code className="font-mono text-xs">{name}</code>,
-              },
-              {
-                key: "data",
-                header: t("events.data"),
-                cell: ({ data }) => (
-                  <code className="font-mono text-xs break-all">{JSON.stringify(data)}</code>
-                ),
-              },
-              {
-                key: "deliveries",
-                header: t("events.deliveries"),
-                cell: ({ id, deliveries }) => (
-                  <Deliveries
-                    deliveries={deliveries}
-                    onRedeliver={
-                      isAdmin
-                        ? (webhook) => post.mutate(`/events/${id}/deliveries/${webhook}`)
-                        : undefined
-                    }
-                  />
-                ),
-              },
-            ]}
-          />
-        </Card>
-      )}
+      <Card
+        title={t("events.events")}
+        actions={
+          <div className="w-64 max-w-full">
+            <Combobox
+              aria-label={t("events.type")}
+              placeholder={t("events.all")}
+              allowsOther
+              value={type}
+              onChange={setType}
+              options={[
+                ...(type === "" ? [] : [{ value: "", label: t("events.all") }]),
+                ...eventOptions,
+              ]}
+            />
+          </div>
+        }
+      >
+        <PagedTable
+          label={t("events.events")}
+          query={events}
+          rowKey={({ id }) => id}
+          empty={t("events.none")}
+          columns={[
+            {
+              key: "at",
+              header: t("column.time"),
+              cell: ({ timestamp }) => <Time iso={timestamp} />,
+            },
+            {
+              key: "type",
+              header: t("events.type"),
+              cell: ({ type: name }) => <code className="font-mono text-xs">{name}</code>,
+            },
+            {
+              key: "data",
+              header: t("events.data"),
+              cell: ({ data }) => <EventFacts data={data} />,
+            },
+            {
+              key: "deliveries",
+              header: t("events.deliveries"),
+              cell: ({ id, deliveries }) => (
+                <Deliveries
+                  deliveries={deliveries}
+                  onRedeliver={
+                    isAdmin
+                      ? (webhook) => post.mutate(`/events/${id}/deliveries/${webhook}`)
+                      : undefined
+                  }
+                />
+              ),
+            },
+          ]}
+        />
+      </Card>
     </Page>
   );
 }

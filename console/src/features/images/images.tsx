@@ -17,11 +17,12 @@ import type { ImageActions } from "./image-actions.tsx";
 import { ImageFields } from "./image-fields.tsx";
 import { Lightbox } from "./lightbox.tsx";
 import { MaskPainter } from "./mask-painter.tsx";
+import { ProjectGallery } from "./project-gallery.tsx";
 import { RunFeed } from "./run-feed.tsx";
 import { useImageForm } from "./use-image-form.ts";
 import { type ImageSettings, useImageRuns } from "./use-image-runs.ts";
 
-type View = "results" | "mask" | "history";
+type View = "results" | "mask" | "history" | "project";
 
 interface Viewed {
   readonly entry: GalleryEntry;
@@ -33,6 +34,7 @@ export function ImagesPage() {
   const queryClient = useQueryClient();
   const query = useQuery(modelsQuery);
   const models = query.data?.data.filter(({ kind }) => kind === "image") ?? [];
+  const storing = models.filter((each) => each.stores_content);
   const { model } = useSearch({ from: "/signed-in/playground/images" });
   const form = useImageForm(models, model);
   const { data: history = [] } = useQuery(historyQuery);
@@ -86,6 +88,7 @@ export function ImagesPage() {
     results: t("images.results"),
     mask: t("images.mask"),
     history: t("images.history"),
+    project: t("images.projectGallery"),
   } as const;
   const open = view === "mask" && !form.isEdit ? "results" : view;
 
@@ -150,6 +153,14 @@ export function ImagesPage() {
             mark: history.length > 0 && <Badge>{history.length}</Badge>,
             content: <History actions={actions} />,
           },
+          ...(storing.length > 0
+            ? [
+                {
+                  name: names.project,
+                  content: <ProjectGallery models={storing} actions={actions} />,
+                },
+              ]
+            : []),
         ]}
       />
       {viewed && <Lightbox {...viewed} actions={actions} onClose={() => setViewed(undefined)} />}

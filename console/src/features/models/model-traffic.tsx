@@ -9,7 +9,7 @@ import { count, dollars, milliseconds, percent } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 
-export const trafficQuery = (model: string) =>
+const trafficQuery = (model: string) =>
   queryOptions({
     queryKey: ["usage", "of-model", model],
     queryFn: ({ signal }) =>

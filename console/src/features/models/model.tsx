@@ -2,7 +2,7 @@
 
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { type ReactNode, useDeferredValue } from "react";
+import type { ReactNode } from "react";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { ShownModel } from "../../../../contract/admin.ts";
 import { sessionQuery } from "../../api/session.ts";
@@ -17,7 +17,7 @@ import { Empty, QueryView } from "../../ui/states.tsx";
 import { Capabilities } from "./capabilities.tsx";
 import { ModelActions } from "./model-actions.tsx";
 import { ModelKeys } from "./model-keys.tsx";
-import { ModelTraffic, trafficQuery } from "./model-traffic.tsx";
+import { ModelTraffic } from "./model-traffic.tsx";
 import { modelsQuery } from "./models-query.ts";
 import { priceText } from "./price-text.ts";
 import { sampleRequest } from "./sample-request.ts";
@@ -62,8 +62,6 @@ function Details({ model }: { model: ShownModel }) {
   const t = useT();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isDeveloper = canSomewhere(session?.user, "develop");
-  // What is below the figures is shown with them, and does not move.
-  const isLoaded = useDeferredValue(!useQuery(trafficQuery(model.id)).isPending);
   const rows: readonly [string, ReactNode][] = [
     [t("models.capabilities"), <Capabilities key="capabilities" model={model} />],
     [t("model.origin"), originText(model.origin, t)],
@@ -103,19 +101,15 @@ function Details({ model }: { model: ShownModel }) {
         <TargetTable targets={model.targets} />
       </Card>
       <ModelTraffic model={model.id} isImage={model.kind === "image"} />
-      {isLoaded && (
-        <>
-          <Card title={t("model.code")}>
-            <div className="p-4">
-              <CodeSamples label={t("model.code")} request={sampleRequest(model)} />
-            </div>
-          </Card>
-          {isDeveloper && (
-            <Card title={t("model.keys")}>
-              <ModelKeys model={model.id} />
-            </Card>
-          )}
-        </>
+      <Card title={t("model.code")}>
+        <div className="p-4">
+          <CodeSamples label={t("model.code")} request={sampleRequest(model)} />
+        </div>
+      </Card>
+      {isDeveloper && (
+        <Card title={t("model.keys")}>
+          <ModelKeys model={model.id} />
+        </Card>
       )}
     </>
   );

@@ -18,7 +18,7 @@ export function ProjectOverview() {
   const { data } = useQuery(projectsQuery);
   const figuresOf = useProjectFigures();
   const projects = data?.data ?? [];
-  if (projects.length < minProjects) return null;
+  if (!figuresOf || projects.length < minProjects) return null;
   const columns: readonly Column<ProjectEntity>[] = [
     {
       key: "name",

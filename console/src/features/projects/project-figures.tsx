@@ -19,8 +19,8 @@ interface Figures {
   readonly budget: ShownBudget | undefined;
 }
 
-/** Of each project with its id, as far as they are loaded. */
-export function useProjectFigures(): (id: string) => Figures {
+/** The figures of each project by its id. Undefined while they are loaded: they come with the list. */
+export function useProjectFigures(): ((id: string) => Figures) | undefined {
   const [from] = useState(() => startOf("month"));
   const usage = useQuery(usageQuery({ from, interval: "total", group_by: "project" }));
   // Projects are before keys.
@@ -29,6 +29,7 @@ export function useProjectFigures(): (id: string) => Figures {
     refetchInterval: 10_000,
   });
   const used = ({ spent, limit }: ShownBudget): number => spent / limit;
+  if (usage.isPending || budgets.isPending) return undefined;
   return (id) => {
     const sums = usage.data?.data.find(({ group }) => group.project === id);
     return {

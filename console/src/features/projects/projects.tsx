@@ -60,7 +60,7 @@ export function ProjectsPage() {
         </span>
       ),
     },
-    ...figureColumns(t, figuresOf),
+    ...(figuresOf ? figureColumns(t, figuresOf) : []),
     { key: "limits", header: t("model.limits"), cell: (project) => <Limits project={project} /> },
     {
       key: "keys",
@@ -121,7 +121,7 @@ export function ProjectsPage() {
       }
     >
       <Card>
-        <QueryView query={query}>
+        <QueryView query={figuresOf ? query : { ...query, data: undefined, error: null }}>
           {({ data }) =>
             data.length === 0 ? (
               <Empty title={t(isArchive ? "projects.archived.none" : "projects.none")}>

@@ -28,6 +28,13 @@ export function imagesIn(body: string): string[] {
   return images;
 }
 
+/** The images of a response, without partial images. */
+export function finalImagesIn(body: string): string[] {
+  const events = valuesIn(body) as readonly { readonly type?: string }[];
+  const last = events.filter(({ type = "" }) => !type.endsWith("partial_image"));
+  return last.flatMap((event) => imagesIn(JSON.stringify(event)));
+}
+
 /** Indented JSON. Vectors and base64 are cut, and say how long they are. */
 export function shortened(content: string | object): string {
   const values = typeof content === "string" ? valuesIn(content) : [content];

@@ -11,13 +11,13 @@ export function RequestPage() {
   const t = useT();
   const { id } = useParams({ from: "/signed-in/requests/$id" });
   const query = useQuery(requestQuery(id));
-  const hasContent = query.data && query.data.content_expires_at !== null;
+  const hasContent = (query.data?.content_expires_at ?? null) !== null;
   return (
     <Page
       title={t("request.title")}
       parent={{ to: "/requests", title: t("nav.requests") }}
       crumb={id}
-      {...(query.data && { description: t(hasContent ? "request.hasContent" : "request.content") })}
+      description={t(hasContent ? "request.hasContent" : "request.content")}
       actions={<CopyButton text={id} label={t("request.copyId")} />}
     >
       <QueryView query={query}>{(request) => <RequestParts request={request} />}</QueryView>

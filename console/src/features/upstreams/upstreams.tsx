@@ -28,7 +28,7 @@ export function UpstreamsPage() {
   const t = useT();
   const query = useQuery(upstreamsQuery);
   const { data: kinds } = useQuery(kindsQuery);
-  const { data: models } = useQuery(modelsQuery);
+  const { data: models, isPending: areModelsLoading } = useQuery(modelsQuery);
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const reload = async (): Promise<void> => {
@@ -73,7 +73,8 @@ export function UpstreamsPage() {
       }
     >
       <Card>
-        <QueryView query={query}>
+        {/* The health of the targets is in the list: it comes with it. */}
+        <QueryView query={areModelsLoading ? { ...query, data: undefined, error: null } : query}>
           {({ data }) =>
             data.length === 0 ? (
               <Empty title={t("upstreams.none")}>{t("upstreams.none.hint")}</Empty>
