@@ -111,7 +111,12 @@ export function Shell() {
             {t("app.noProjects")}
           </p>
         )}
-        <Suspense>{entry?.hasProjects && !isRefused && <ProjectSwitcher />}</Suspense>
+        {entry?.hasProjects && !isRefused && (
+          // As high as the switcher, so that the page below does not move.
+          <Suspense fallback={<div className="h-11" />}>
+            <ProjectSwitcher />
+          </Suspense>
+        )}
         {isRefused ? <NotAllowed /> : <Outlet />}
       </main>
       <Suspense>{hasEnded && <SignInDialog />}</Suspense>

@@ -14,7 +14,7 @@ export function ProjectSwitcher() {
   const project = useProjectScope();
   const { data } = useQuery(projectsQuery);
   const projects = data?.data ?? [];
-  if (projects.length === 0 && project === undefined) return null;
+  if (data && projects.length === 0 && project === undefined) return null;
   const all = { value: "", label: t("scope.all") };
   return (
     <div className="mx-auto -mb-2 flex w-full max-w-6xl items-center gap-3 px-4 pt-4 text-sm sm:px-6">

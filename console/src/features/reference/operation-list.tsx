@@ -24,6 +24,7 @@ export function OperationList({ api, operations }: OperationListProps) {
     <>
       <Input
         type="search"
+        className="shrink-0"
         aria-label={t("reference.filter")}
         placeholder={t("reference.filter")}
         value={search}

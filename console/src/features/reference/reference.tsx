@@ -48,7 +48,7 @@ export function ReferencePage() {
                 to="/reference/{-$api}/{-$operation}"
                 params={{ api: each }}
                 aria-current={each === api ? "true" : undefined}
-                className="-mb-px border-b-2 border-transparent px-3 py-1.5 text-muted hover:text-ink aria-current:border-accent aria-current:font-medium aria-current:text-ink"
+                className="-mb-px border-b-2 border-transparent px-3 py-1.5 text-muted hover:text-ink aria-[current=true]:border-accent aria-[current=true]:font-medium aria-[current=true]:text-ink"
               >
                 {t(apis[each].label)}
               </Link>
