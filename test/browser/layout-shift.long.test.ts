@@ -5,8 +5,11 @@ import { sendBatch, sendRequests } from "./console-gateway.ts";
 import { phone } from "./page-findings.ts";
 import { publicPages, signedInPages } from "./router-pages.ts";
 
-/** A tenth of what web.dev calls good. */
-const maxShift = 0.01;
+/**
+ * Half of what web.dev calls good. Where nothing was requested, one sentence replaces placeholders of charts, so the parts
+ * below move up.
+ */
+const maxShift = 0.05;
 const desktop = { width: 1280, height: 720 };
 
 /** Sums the layout shifts of a page, and keeps what moved. */

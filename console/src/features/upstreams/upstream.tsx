@@ -23,10 +23,12 @@ export function UpstreamPage() {
       call<UpstreamEntity>(`/upstreams/${encodeURIComponent(id)}`, { signal }),
   });
   const owner = { target: id };
+  const { kind, baseUrl } = query.data?.value ?? {};
   return (
     <SpendPage
       title={id}
-      {...(query.data?.value.baseUrl && { description: query.data.value.baseUrl })}
+      // A space keeps the line until the kind is known.
+      description={[kind, baseUrl].filter(Boolean).join(" · ") || "\u00a0"}
       parent={{ to: "/upstreams", title: t("nav.upstreams") }}
     >
       {(time) => (
