@@ -123,7 +123,7 @@ browserTest(
     const map = page.getByRole("img", { name: /^Map of texts/ });
     await map.waitFor();
     const neighbors = page.getByRole("region", { name: "text-embedding-3-small", exact: true });
-    expect(await neighbors.getByRole("listitem").count()).toBe(100);
+    expect(await neighbors.getByRole("listitem").count()).toBe(50);
     const [left, right] = [await map.boundingBox(), await neighbors.boundingBox()];
     if (!left || !right) throw new Error("The map or the list is not visible.");
     expect(right.x).toBeGreaterThan(left.x + left.width);

@@ -12,12 +12,13 @@ const markup = `"><img/src=x/onerror=window.xss=1><svg/onload=window.xss=1>{{7*7
 /** Fills every text field of the form and saves. The server accepts the text, or the form shows its error. */
 async function fillAndSave(page: Page): Promise<void> {
   const form = page.locator("form").last();
+  const save = form.getByRole("button", { name: /^(Save|Create|Invite user)$/ });
+  await save.waitFor();
   for (const summary of await form.locator("summary").all()) await summary.click();
   const fields = form.locator(
     "input:not([inputmode=decimal]):not([type=checkbox]):not([type=radio]):not([type=date]), textarea",
   );
   for (const field of await fields.all()) if (await field.isEnabled()) await field.fill(markup);
-  const save = form.getByRole("button", { name: /^(Save|Create|Invite user)$/ });
   await save.click();
   await until(async () => !(await save.isVisible()) || (await form.getByRole("alert").count()) > 0);
   if (!(await save.isVisible())) return;

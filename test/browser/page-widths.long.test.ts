@@ -78,7 +78,9 @@ browserTest(
     const { page, open, visit, admin } = test;
     for (const [path, body] of entities) await admin("POST", path, body);
     const pages = signedInPages(await sendRequests(test), await sendBatch(test)).map((path) =>
-      path.replace(/^\/projects\/.+/, `/projects/${project}`),
+      path
+        .replace(/^\/projects\/.+/, `/projects/${project}`)
+        .replace("/upstreams/fake", "/upstreams/us-east"),
     );
     const findings: string[] = [];
     for (const language of ["en", "zh"]) {
