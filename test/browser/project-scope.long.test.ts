@@ -1,7 +1,7 @@
 /** The project that pages are shown for: in their address, and kept from page to page. */
 import { expect } from "bun:test";
 import { until } from "../until.ts";
-import { browserTest, choose, settled } from "./browser-test.ts";
+import { browserTest, settled } from "./browser-test.ts";
 import { sendBatch } from "./console-gateway.ts";
 
 const project = "scoped-team";
@@ -32,7 +32,7 @@ browserTest(
     const total = (await usage()).data[0]?.requests ?? 0;
 
     await open("/");
-    await choose(page.getByRole("combobox", { name: "Project" }), project);
+    await page.getByRole("combobox", { name: "Project" }).selectOption(project);
     await page.waitForURL(/\?project=scoped-team$/);
     const requests = page.locator("dl > div").filter({ hasText: "Requests" }).first();
     await requests.getByText(String(total), { exact: true }).waitFor();
@@ -69,7 +69,7 @@ browserTest(
     expect(await go("Models")).toEndWith("/models");
     expect(await page.getByRole("combobox", { name: "Project" }).count()).toBe(0);
     await go("API keys");
-    await choose(page.getByRole("combobox", { name: "Project" }), "All projects");
+    await page.getByRole("combobox", { name: "Project" }).selectOption("All projects");
     await main.getByRole("row", { name: /key-elsewhere/ }).waitFor();
     expect(page.url()).toEndWith("/keys");
   },

@@ -12,6 +12,7 @@ import { Page } from "../../ui/page.tsx";
 import { RangeButtons } from "../../ui/range-buttons.tsx";
 import { ChartsSkeleton, TilesSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
+import { WhenNear } from "../../ui/when-near.tsx";
 import { Attention } from "./attention.tsx";
 import { FirstRunGuide } from "./first-run-guide.tsx";
 import { Totals } from "./totals.tsx";
@@ -80,10 +81,12 @@ export function OverviewPage() {
         )}
       </QueryView>
       {project === undefined && (
-        <Suspense>
-          <ProjectOverview />
-          <StatisticsCard />
-        </Suspense>
+        <WhenNear>
+          <Suspense>
+            <ProjectOverview />
+            <StatisticsCard />
+          </Suspense>
+        </WhenNear>
       )}
     </Page>
   );

@@ -43,7 +43,7 @@ export function UsageTable(props: UsageTableProps) {
         const label = groupLabel(row, dimensions, t);
         const filters = usageFilters(row.group);
         return (
-          <span className="flex min-w-36 items-center gap-2">
+          <span className="flex min-w-32 items-center gap-2">
             <Swatch color={colorOf(idOf(row)) ?? "--series-other"} />
             <Name
               row={row}
@@ -109,7 +109,7 @@ interface NameProps {
 
 /** Of one dimension or of two. */
 const Name = ({ row, dimensions, requests }: NameProps) => (
-  <span className="flex min-w-0 flex-wrap items-center gap-x-1.5">
+  <span className="flex min-w-0 flex-wrap items-center gap-x-1.5 *:min-w-0 *:max-w-full sm:max-w-32">
     {dimensions.map((dimension, at) => (
       <Fragment key={dimension}>
         {at > 0 && <span aria-hidden="true">·</span>}
@@ -135,7 +135,7 @@ const number = (
 /** The share of the total cost. */
 const Share = ({ share }: { share: number }) => (
   <span className="flex items-center gap-2">
-    <span aria-hidden="true" className="h-1.5 w-16 overflow-hidden rounded-full bg-sunken">
+    <span aria-hidden="true" className="h-1.5 w-12 overflow-hidden rounded-full bg-sunken">
       <span className="block h-full bg-series-1" style={{ width: `${share * 100}%` }} />
     </span>
     <span className="text-xs whitespace-nowrap text-muted tabular-nums">{percent(share)}</span>
