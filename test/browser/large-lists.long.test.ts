@@ -75,13 +75,15 @@ browserTest(
     expect(await search(page, field, "support-2", "Budgets")).toHaveLength(1);
     expect(await search(page, field, "search-1-app-1600", "Limits")).toHaveLength(1);
 
-    // From an error in the list to the page of the request, and back by the breadcrumbs.
+    // From an error in the list to the request beside it, to the request's page, and back by the breadcrumbs.
     await visit("/requests?error=rate_limited");
     await page
       .getByRole("region", { name: "Requests", exact: true })
       .getByRole("link")
       .first()
       .click();
+    const panel = page.getByRole("complementary", { name: "Request", exact: true });
+    await panel.getByRole("link", { name: /page/i }).click();
     await page.waitForURL(/\/requests\/req_/);
     await settled(page);
     // The times of its attempt were not recorded, so the gateway's part of the latency is unknown.

@@ -58,7 +58,7 @@ export const enUsage = {
   "usage.more": "Not all groups are shown. Choose a shorter time range or add a filter.",
   "usage.withoutCost": "Price unknown",
   "usage.p95": "p95 latency",
-  "usage.share": "Share of total cost",
+  "usage.share": "Share of cost",
   "usage.only": "Show only {group}",
   "usage.csv": "Export CSV",
   "usage.before": "{value} in the previous period: {time}",
