@@ -14,6 +14,7 @@ import { lazyComponent, OtherBuildError } from "./api/chunks.ts";
 import { useProjectScope } from "./api/project-scope.ts";
 import { hasSessionEnded, sessionQuery, signOut, subscribeToSession } from "./api/session.ts";
 import { OpenPalette } from "./features/palette/open-palette.tsx";
+import { ProjectSwitcher } from "./features/projects/project-switcher.tsx";
 import { useT } from "./i18n/messages.ts";
 import { classNames } from "./lib/class-names.ts";
 import { mayOpen, menu, menuEntryOf } from "./navigation.ts";
@@ -21,10 +22,6 @@ import { Button } from "./ui/button.tsx";
 import { ConnectionLost } from "./ui/connection-lost.tsx";
 import { NotAllowed } from "./ui/not-allowed.tsx";
 import { showToast } from "./ui/toast.ts";
-
-const ProjectSwitcher = lazyComponent(
-  async () => (await import("./features/projects/project-switcher.tsx")).ProjectSwitcher,
-);
 
 const SignInDialog = lazyComponent(
   async () => (await import("./features/sign-in/sign-in-dialog.tsx")).SignInDialog,
@@ -111,12 +108,7 @@ export function Shell() {
             {t("app.noProjects")}
           </p>
         )}
-        {entry?.hasProjects && !isRefused && (
-          // As high as the switcher, so that the page below does not move.
-          <Suspense fallback={<div className="h-11" />}>
-            <ProjectSwitcher />
-          </Suspense>
-        )}
+        {entry?.hasProjects && !isRefused && <ProjectSwitcher />}
         {isRefused ? <NotAllowed /> : <Outlet />}
       </main>
       <Suspense>{hasEnded && <SignInDialog />}</Suspense>

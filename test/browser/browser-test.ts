@@ -35,6 +35,8 @@ interface BrowserTestOptions {
 }
 
 const viewport = { width: 1280, height: 720 };
+/** A failed test must say why it failed, and not that it timed out. */
+const closeMs = 10_000;
 
 interface Tab {
   readonly context: BrowserContext;
@@ -82,7 +84,10 @@ export function browserTest(
       if (isReused) {
         await leaveTab(tab, gateway.url, as);
         sharedTabs.set(as, tab);
-      } else await tab.context.close();
+      } else {
+        // Chromium may never answer that it has closed a tab that a test has left in the middle of something.
+        await Promise.race([tab.context.close(), Bun.sleep(closeMs)]);
+      }
       if (start !== sharedGateway) {
         gateway.gateway.kill("SIGKILL");
         gateway.fake.close();
