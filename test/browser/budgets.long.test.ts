@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { Page, ShownBudget } from "../../contract/admin.ts";
 import { seriousFindings } from "./axe.ts";
-import { browserTest, choose, chooseOther } from "./browser-test.ts";
+import { browserTest, chooseOther } from "./browser-test.ts";
 import { showTheme } from "./page-findings.ts";
 
 const shares = [0, 0.5, 0.85, 1];
@@ -66,13 +66,13 @@ browserTest("the budget and the limit of one end user are found", async ({ page,
     perEndUser: { budget: { day: 3 }, limits: { requestsPerMinute: 7 } },
   });
   await open("/budgets");
-  await choose(page.getByRole("combobox", { name: "Project" }), "helpdesk");
+  await page.getByRole("combobox", { name: "Project" }).selectOption("helpdesk");
   await chooseOther(page.getByRole("combobox", { name: "End user" }), "ada");
   await page.getByRole("region", { name: "Budgets" }).getByText("$3.00").first().waitFor();
   await page.getByRole("region", { name: "Limits" }).getByText("requests per minute").waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   await page.getByRole("button", { name: "Show all" }).click();
-  await choose(page.getByRole("combobox", { name: "Project" }), "All projects");
+  await page.getByRole("combobox", { name: "Project" }).selectOption("All projects");
   await page.getByRole("region", { name: "Limits" }).getByText("studio").first().waitFor();
 });
 

@@ -52,7 +52,11 @@ browserTest(
     await open("/");
     const projects = page.getByRole("region", { name: "Projects" });
     const row = projects.getByRole("row", { name: /first-seen/ });
-    await row.getByText("/ $12.00").waitFor();
+    // It is below the charts, and loaded when the user scrolls there.
+    await until(async () => {
+      await page.mouse.wheel(0, 2000);
+      return row.getByText("/ $12.00").isVisible();
+    });
     await row.getByRole("link", { name: project }).click();
     await page.waitForURL(/\/projects\/first-seen$/);
   },

@@ -92,7 +92,7 @@ browserTest(
     await page.keyboard.press("Escape");
     await page.getByText(/^Target: us-east/).waitFor();
     await page.getByRole("button", { name: /^Remove filter/ }).click();
-    await choose(page.getByRole("combobox", { name: "Project" }), "studio-1");
+    await page.getByRole("combobox", { name: "Project" }).selectOption("studio-1");
     const csv = page.getByRole("link", { name: "Export CSV" });
     await until(
       async () => (await csv.getAttribute("href"))?.includes("project=studio-1") ?? false,
