@@ -19,8 +19,16 @@ const filters = {
     .optional()
     .describe("An action, such as `key.created`, or all of a kind, such as `key.*`."),
   subject: z.string().max(300).optional().describe("The name or the id of what was changed."),
-  from: z.iso.datetime({ offset: true }).optional().describe("Only entries from this time on."),
-  to: z.iso.datetime({ offset: true }).optional().describe("Only entries before this time."),
+  from: z.iso
+    .datetime({ offset: true })
+    .max(40)
+    .optional()
+    .describe("Only entries from this time on."),
+  to: z.iso
+    .datetime({ offset: true })
+    .max(40)
+    .optional()
+    .describe("Only entries before this time."),
 };
 const auditQuery = pageQuery.extend(filters);
 const csvQuery = z.object(filters);

@@ -14,12 +14,16 @@ import { ChartsSkeleton, TilesSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { WhenNear } from "../../ui/when-near.tsx";
 import { Attention } from "./attention.tsx";
-import { FirstRunGuide } from "./first-run-guide.tsx";
 import { Totals } from "./totals.tsx";
 
 /** Loaded after the figures: the charts are large, and lower on the page. */
 const UsageCharts = lazyComponent(
   async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
+);
+
+/** Most gateways have done its steps. */
+const FirstRunGuide = lazyComponent(
+  async () => (await import("./first-run-guide.tsx")).FirstRunGuide,
 );
 
 /** Tables are large as well, and lower still. */
@@ -60,7 +64,11 @@ export function OverviewPage() {
       >
         {(overview) => (
           <>
-            {project === undefined && <FirstRunGuide guide={overview.guide} />}
+            {project === undefined && Object.values(overview.guide).includes(false) && (
+              <Suspense>
+                <FirstRunGuide guide={overview.guide} />
+              </Suspense>
+            )}
             <Totals overview={overview} range={range} project={project} />
             <Attention groups={overview.attention} />
             {overview.series.length === 0 ? (

@@ -20,7 +20,7 @@ export function ProjectSwitcher() {
       {/* The browser's own control: ours would be a tenth of what the first page loads. */}
       <select
         aria-label={t("requests.project")}
-        className={classNames(controlStyle, "h-9 max-w-56 text-ink")}
+        className={classNames(controlStyle, "h-9 max-w-56")}
         value={project ?? ""}
         onChange={({ target: { value: chosen } }) =>
           navigate({
@@ -39,11 +39,7 @@ export function ProjectSwitcher() {
           </option>
         ))}
       </select>
-      {project !== undefined && (
-        <span className="text-muted">
-          <ProjectLink id={project} name={t("scope.open")} />
-        </span>
-      )}
+      {project !== undefined && <ProjectLink id={project} name={t("scope.open")} />}
     </div>
   );
 }
