@@ -13,13 +13,15 @@ import { RangeButtons } from "../../ui/range-buttons.tsx";
 import { ChartsSkeleton, TilesSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { WhenNear } from "../../ui/when-near.tsx";
-import { Attention } from "./attention.tsx";
 import { Totals } from "./totals.tsx";
 
 /** Loaded after the figures: the charts are large, and lower on the page. */
 const UsageCharts = lazyComponent(
   async () => (await import("../../charts/usage-charts.tsx")).UsageCharts,
 );
+
+/** Most of the time there is nothing that needs it. */
+const Attention = lazyComponent(async () => (await import("./attention.tsx")).Attention);
 
 /** Most gateways have done its steps. */
 const FirstRunGuide = lazyComponent(
@@ -70,7 +72,11 @@ export function OverviewPage() {
               </Suspense>
             )}
             <Totals overview={overview} range={range} project={project} />
-            <Attention groups={overview.attention} />
+            {overview.attention.length > 0 && (
+              <Suspense>
+                <Attention groups={overview.attention} />
+              </Suspense>
+            )}
             {overview.series.length === 0 ? (
               <Card>
                 <Empty title={t("overview.none")} />
