@@ -63,11 +63,12 @@ async function bundleScripts(folder: string): Promise<BundledFile[]> {
   );
 }
 
-/** Tailwind generates the classes that occur in the sources. Any word of a source may be the name of a class. */
+/** Tailwind generates the classes that occur in the sources. Any word of a string may be the name of a class. */
 async function bundleStyles(folder: string): Promise<BundledFile> {
-  const sources = sourcesIn(folder).filter((path) => /\.(?:tsx|html)$/.test(path));
+  const sources = sourcesIn(folder).filter((path) => /\.(?:tsx?|html)$/.test(path));
   const texts = await Promise.all(sources.map((path) => Bun.file(path).text()));
-  const words = new Set(texts.flatMap((text) => text.match(/[^\s"'`<>{}]+/g) ?? []));
+  const strings = texts.flatMap((text) => text.match(/"[^"\n]*"|`[^`]*`/g) ?? []);
+  const words = new Set(strings.flatMap((text) => text.match(/[^\s"'`<>{}]+/g) ?? []));
   const { build } = await compile(await Bun.file(join(folder, "styles.css")).text(), {
     base: folder,
     loadStylesheet: async (id, base) => {
@@ -75,6 +76,11 @@ async function bundleStyles(folder: string): Promise<BundledFile> {
       return { path, base, content: await Bun.file(path).text() };
     },
   });
-  const bytes = new TextEncoder().encode(build([...words]));
+  const { outputs } = await Bun.build({
+    entrypoints: ["/styles.css"],
+    files: { "/styles.css": build([...words]) },
+    minify: true,
+  });
+  const bytes = new Uint8Array((await outputs[0]?.arrayBuffer()) ?? []);
   return { name: `styles-${Bun.hash(bytes).toString(16).slice(0, 8)}.css`, bytes };
 }

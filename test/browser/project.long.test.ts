@@ -62,6 +62,8 @@ browserTest(
     await form.waitFor({ state: "detached" });
     await chooseAction(row, "Archive");
     await page.getByRole("dialog").getByRole("button", { name: "Archive" }).click();
+    // The rows are hidden from assistive technology while the dialog is open.
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await row.waitFor({ state: "detached" });
     expect(await status()).toBe(401);
     await page.getByRole("button", { name: "Archived projects" }).click();
@@ -71,8 +73,7 @@ browserTest(
     await open("/projects");
     await page.getByRole("button", { name: "Archived projects" }).click();
     await chooseAction(row, "Restore");
-    await row.waitFor({ state: "detached" });
-    expect(await status()).toBe(200);
+    await until(async () => (await status()) === 200);
     await admin("DELETE", `/projects/${id}`).catch(() => undefined);
   },
 );

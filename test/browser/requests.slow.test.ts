@@ -1,5 +1,6 @@
 /** Requests, usage and the overview in a browser: what a client does is there within moments. */
 import { expect } from "bun:test";
+import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
 import { browserTest, choose } from "./browser-test.ts";
 import { testKey } from "./console-gateway.ts";
@@ -43,6 +44,11 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
   await page.getByText("This was the only available target.").waitFor();
   await page.getByText("fake/text-embedding-3-large").first().waitFor();
+  const color = await page
+    .locator("main ol svg rect")
+    .first()
+    .evaluate((bar) => getComputedStyle(bar).fill);
+  expect(color).toBe("rgb(20, 113, 61)");
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");
   // Back returns from the request beside the list to the search, and then to the list before it.
@@ -62,7 +68,11 @@ browserTest("usage and the overview count a request", async ({ page, open, visit
   await page.getByRole("region", { name: "Usage" }).getByText("text-embedding-ada-002").waitFor();
   await visit("/");
   await page.getByRole("heading", { name: "Requests and errors" }).waitFor();
-  await page.getByRole("heading", { name: "Queues, cache and micro-batching" }).waitFor();
+  // It is below the charts, and loaded when the user scrolls there.
+  await until(async () => {
+    await page.mouse.wheel(0, 2000);
+    return page.getByRole("heading", { name: "Queues, cache and micro-batching" }).isVisible();
+  });
   await page.getByText("Batched requests").waitFor();
   // The cache of this gateway is off.
   expect(await page.getByText("Cached vectors").count()).toBe(0);

@@ -18,6 +18,7 @@ import {
   firstRelease,
   type GatewayVersion,
 } from "../topology/newer-version.ts";
+import { until } from "../until.ts";
 
 const closing = closeAfterEach();
 
@@ -70,9 +71,9 @@ test("an upgrade carries every row, and a rollback says which rows the backup la
     }
     return ids;
   };
-  const rowsIn = (path: string, columns: string) => {
+  const rowsIn = (path: string, columns: string, table = "ledger") => {
     using db = new Database(join(own, path), { readonly: true });
-    return db.query<Record<string, string>, []>(`SELECT ${columns} FROM ledger ORDER BY at`).all();
+    return db.query<Record<string, string>, []>(`SELECT ${columns} FROM ${table} ORDER BY at`).all();
   };
   const run = (version: GatewayVersion, ...args: readonly string[]) =>
     runVersion(version, args, own);
@@ -80,6 +81,8 @@ test("an upgrade carries every row, and a rollback says which rows the backup la
   const before = await start(earlier);
   expect(await run(earlier, "keys", "create", "--name", "kept")).toMatchObject({ code: 0 });
   const kept = await send(before, 5);
+  // The gateway records the event of the new key after the command has ended.
+  await until(() => rowsIn("data/events.db", "id", "events").length > 0);
   expect(await run(earlier, "db", "backup", "backup")).toMatchObject({ code: 0 });
   await stop(before);
   const complete = await run(earlier, "db", "compare", "backup");

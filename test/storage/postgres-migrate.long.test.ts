@@ -208,17 +208,16 @@ testWithPostgres("a transaction that times out is not committed", async () => {
 testWithPostgres(
   "queries of a process that is paused for longer than their timeout succeed",
   async () => {
-    const url = await (await sharedPostgres()).createDatabase();
+    const server = await sharedPostgres();
+    const url = await server.createDatabase();
     const script = join(import.meta.dir, "query-while-paused.ts");
     const child = Bun.spawn([process.execPath, script, url], { stdout: "pipe", stderr: "inherit" });
-    let text = "";
-    for await (const chunk of child.stdout) {
-      text += Buffer.from(chunk).toString();
-      if (text !== "sent\n") continue;
-      child.kill("SIGSTOP");
-      await Bun.sleep(1500);
-      child.kill("SIGCONT");
-    }
-    expect(text).toBe("sent\nfulfilled, fulfilled, fulfilled\n");
+    const running = `SELECT pid FROM pg_stat_activity
+      WHERE datname = '${databaseName(url)}' AND query LIKE '%pg_sleep(2)%' AND state = 'active'`;
+    await until(async () => (await server.execute("postgres", running)).length === 3);
+    child.kill("SIGSTOP");
+    await Bun.sleep(4000);
+    child.kill("SIGCONT");
+    expect(await child.stdout.text()).toBe("fulfilled, fulfilled, fulfilled\n");
   },
 );

@@ -2,18 +2,17 @@
 import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
 
 const [, , url = ""] = process.argv;
-const db = new PostgresDatabase({ url, now: () => 1, timeoutMs: 1000, maxConnections: 4 });
+const db = new PostgresDatabase({ url, now: () => 1, timeoutMs: 3000, maxConnections: 3 });
 await db.migrate();
+// The connections: opening one has a timeout of its own.
+await Promise.all([1, 2, 3].map(() => db.query("SELECT pg_sleep(0.1)")));
 const results = Promise.allSettled([
-  db.query("SELECT pg_sleep(0.5)"),
-  db.query("SELECT pg_sleep(0.5)"),
+  db.query("SELECT pg_sleep(2)"),
+  db.query("SELECT pg_sleep(2)"),
   db.transaction(async (queries) => {
-    await queries.query("SELECT pg_sleep(0.5)");
+    await queries.query("SELECT pg_sleep(2)");
     await queries.query("SELECT 1");
   }),
 ]);
-// All of them are sent by then.
-await Bun.sleep(100);
-console.log("sent");
 console.log((await results).map(({ status }) => status).join(", "));
 await db.close();

@@ -1,6 +1,5 @@
 import type { RequestDetail } from "../../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
-import { classNames } from "../../lib/class-names.ts";
 import { milliseconds } from "../../lib/format.ts";
 import { barsOf } from "./timeline-bars.ts";
 
@@ -56,7 +55,7 @@ export function RequestTimeline({ request }: { request: RequestDetail }) {
                   x={(bar.startMs / totalMs) * 1000}
                   width={Math.max(4, (bar.durationMs / totalMs) * 1000)}
                   height={20}
-                  className={classNames(bar.color)}
+                  className={bar.color}
                 />
               </svg>
             </li>

@@ -5,6 +5,7 @@ import type { UsageRow } from "../../../../contract/admin.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { count, dollars } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
+import { TableSkeleton } from "../../ui/skeleton.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { GroupName } from "../usage/group-name.tsx";
@@ -25,6 +26,8 @@ const titles = {
   status: "project.outcomes",
 } as const;
 const maxRows = 8;
+/** The parts below move little, for no rows as for `maxRows`. */
+const typicalRows = 5;
 
 interface GroupCardsProps extends Omit<GroupCardProps, "dimension"> {
   readonly dimensions: readonly GroupCardProps["dimension"][];
@@ -47,7 +50,7 @@ function GroupCard({ owner, time, dimension }: GroupCardProps) {
   const title = t(titles[dimension]);
   return (
     <Card title={title} className="min-w-0">
-      <QueryView query={query}>
+      <QueryView query={query} loading={<TableSkeleton rows={typicalRows} />}>
         {({ data }) =>
           data.length === 0 ? (
             <Empty title={t("usage.none")} />
