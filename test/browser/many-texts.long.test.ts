@@ -49,6 +49,7 @@ browserTest(
       window.sum = sum;
     })()`);
     const reference = (await taskSeconds()) - before - own;
-    expect(own).toBeLessThan(reference);
+    // Drawing takes about as long as all similarities: with the similarities in this thread, it would be twice as long.
+    expect(own / reference).toBeLessThan(1.5);
   },
 );
