@@ -44,10 +44,9 @@ browserTest("a search is in the address, and a request shows its timeline", asyn
   await page.getByRole("region", { name: "Requests" }).getByRole("link").first().click();
   await page.getByText("This was the only available target.").waitFor();
   await page.getByText("fake/text-embedding-3-large").first().waitFor();
-  const color = await page
-    .locator("main ol svg rect")
-    .first()
-    .evaluate((bar) => getComputedStyle(bar).fill);
+  const color = await page.evaluate<string>(
+    "getComputedStyle(document.querySelector('main ol svg rect')).fill",
+  );
   expect(color).toBe("rgb(20, 113, 61)");
   expect(await seriousFindings(page)).toEqual([]);
   expect(await page.content()).not.toContain("a text to search for");

@@ -73,7 +73,9 @@ test("an upgrade carries every row, and a rollback says which rows the backup la
   };
   const rowsIn = (path: string, columns: string, table = "ledger") => {
     using db = new Database(join(own, path), { readonly: true });
-    return db.query<Record<string, string>, []>(`SELECT ${columns} FROM ${table} ORDER BY at`).all();
+    return db
+      .query<Record<string, string>, []>(`SELECT ${columns} FROM ${table} ORDER BY at`)
+      .all();
   };
   const run = (version: GatewayVersion, ...args: readonly string[]) =>
     runVersion(version, args, own);
