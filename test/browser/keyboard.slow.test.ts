@@ -12,6 +12,8 @@ browserTest(
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
+    expect((await focused(test))?.name).toBe("SELECT Project");
+    await page.keyboard.press("Tab");
     expect((await focused(test))?.name).toBe("BUTTON Create key");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
