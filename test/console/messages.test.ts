@@ -3,13 +3,20 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IntlMessageFormat } from "intl-messageformat";
-import { en } from "../../console/src/i18n/en.ts";
+import { en as atStart } from "../../console/src/i18n/en.ts";
+import { enAudit } from "../../console/src/i18n/en-audit.ts";
+import { enManyProjects } from "../../console/src/i18n/en-many-projects.ts";
 import { translator } from "../../console/src/i18n/messages.ts";
-import { zh } from "../../console/src/i18n/zh.ts";
+import { zh as zhAtStart } from "../../console/src/i18n/zh.ts";
+import { zhAudit } from "../../console/src/i18n/zh-audit.ts";
+import { zhManyProjects } from "../../console/src/i18n/zh-many-projects.ts";
 import { zhServer } from "../../console/src/i18n/zh-server/index.ts";
 import { valuesIn } from "./message-values.ts";
 
 const folder = join(import.meta.dir, "../../console/src");
+/** With those that only their page loads. */
+const en = { ...atStart, ...enAudit, ...enManyProjects };
+const zh = { ...zhAtStart, ...zhAudit, ...zhManyProjects };
 
 test("every language has the same messages", () => {
   expect(Object.keys(zh).sort()).toEqual(Object.keys(en).sort());
@@ -29,10 +36,10 @@ test("no message has a number or date pattern", () => {
 });
 
 test("a number of 1 has the singular, and a large number is grouped", () => {
-  const hours = [1, 2].map((count) => translator(en, "en")("keys.overlap.hours", { count }));
+  const hours = [1, 2].map((count) => translator(atStart, "en")("keys.overlap.hours", { count }));
   expect(hours).toEqual(["1 hour", "2 hours"]);
   const texts = { count: 12_345 };
-  expect(translator(en, "en")("embeddings.textCount", texts)).toBe("12,345 texts");
+  expect(translator(atStart, "en")("embeddings.textCount", texts)).toBe("12,345 texts");
 });
 
 test("Chinese texts have a space beside Latin letters and digits, and Chinese punctuation", () => {

@@ -50,9 +50,12 @@ interface BudgetFieldsProps extends LockProps {
   /** The member with the budget. */
   readonly path?: string;
   readonly names?: readonly (typeof budgetNames)[number][];
+  /** False: amounts only. */
+  readonly hasUnknownPrice?: boolean;
 }
 
-export function BudgetFields({ locked, path = "budget", names = budgetNames }: BudgetFieldsProps) {
+export function BudgetFields(props: BudgetFieldsProps) {
+  const { locked, path = "budget", names = budgetNames, hasUnknownPrice = true } = props;
   const t = useT();
   const hintOf = useLockHint(locked);
   return (
@@ -66,16 +69,18 @@ export function BudgetFields({ locked, path = "budget", names = budgetNames }: B
           hint={hintOf(`budget.${name}`)}
         />
       ))}
-      <SelectField
-        name={`${path}.unknownPrice`}
-        label={t("budget.unknownPrice")}
-        hint={hintOf("budget.unknownPrice")}
-        disabled={locked?.["budget.unknownPrice"] !== undefined}
-        options={[
-          { value: "", label: t("budget.unknownPrice.allow") },
-          { value: "refuse", label: t("budget.unknownPrice.refuse") },
-        ]}
-      />
+      {hasUnknownPrice && (
+        <SelectField
+          name={`${path}.unknownPrice`}
+          label={t("budget.unknownPrice")}
+          hint={hintOf("budget.unknownPrice")}
+          disabled={locked?.["budget.unknownPrice"] !== undefined}
+          options={[
+            { value: "", label: t("budget.unknownPrice.allow") },
+            { value: "refuse", label: t("budget.unknownPrice.refuse") },
+          ]}
+        />
+      )}
     </fieldset>
   );
 }

@@ -18,6 +18,7 @@ import { Page } from "../../ui/page.tsx";
 import { type RowAction, RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
+import { type Choice, ChooseProject, ProjectChoice } from "./project-choice.tsx";
 import { figureColumns, useProjectFigures } from "./project-figures.tsx";
 import { ProjectForm } from "./project-form.tsx";
 import { archivedProjectsQuery, projectsQuery } from "./projects-query.ts";
@@ -30,6 +31,8 @@ export function ProjectsPage() {
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isAdmin = canSomewhere(session?.user, "administer");
   const [edited, setEdited] = useState<ProjectEntity | "new">();
+  const [choice, setChoice] = useState<Choice>(new Set());
+  const mayChoose = isAdmin && !isArchive;
   const figuresOf = useProjectFigures();
   const reload = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
   const archiveAction = (project: ProjectEntity): RowAction => {
@@ -55,6 +58,7 @@ export function ProjectsPage() {
       sortBy: ({ id }) => id,
       cell: ({ id, origin, problem }) => (
         <span className="flex flex-wrap items-center gap-2 font-medium">
+          {mayChoose && <ChooseProject id={id} choice={choice} onChoose={setChoice} />}
           <ProjectLink id={id} /> <OriginBadge origin={origin} />
           {problem !== null && <span className="text-xs text-bad">{problem}</span>}
         </span>
@@ -128,13 +132,23 @@ export function ProjectsPage() {
                 {!isArchive && t("projects.none.hint")}
               </Empty>
             ) : (
-              <Table
-                label={t("nav.projects")}
-                rows={data}
-                rowKey={({ id }) => id}
-                searchText={({ id }) => id}
-                columns={isAdmin ? [...columns, ...adminColumns] : columns}
-              />
+              <>
+                {mayChoose && (
+                  <ProjectChoice
+                    projects={data}
+                    choice={choice}
+                    onChoose={setChoice}
+                    onChanged={reload}
+                  />
+                )}
+                <Table
+                  label={t("nav.projects")}
+                  rows={data}
+                  rowKey={({ id }) => id}
+                  searchText={({ id }) => id}
+                  columns={isAdmin ? [...columns, ...adminColumns] : columns}
+                />
+              </>
             )
           }
         </QueryView>
