@@ -1,11 +1,7 @@
 /** Texts that people paste or drop into the embeddings playground. */
 import { expect, test } from "bun:test";
-import {
-  decodeText,
-  maxTexts,
-  parseCsv,
-  readTexts,
-} from "../../console/src/features/embeddings/read-texts.ts";
+import { maxTexts, readTexts } from "../../console/src/features/embeddings/read-texts.ts";
+import { decodeText, parseCsv } from "../../console/src/lib/csv.ts";
 
 test("pasted text has one text per line, without empty lines", () => {
   expect(readTexts(" a \n\nb\r\n").texts).toEqual(["a", "b"]);

@@ -1,5 +1,7 @@
 /** Reads texts from a pasted block or a dropped file: one text per line, per row of a CSV file, or per JSON line. */
 
+import { decodeText, InvalidCsv, parseCsv } from "../../lib/csv.ts";
+
 export interface ReadTexts {
   readonly texts: readonly string[];
   /** Texts beyond `maxTexts`, which were left out. */
@@ -68,16 +70,6 @@ export async function readFileTexts(
   } catch (error) {
     if (error instanceof UnreadableLine) return { reason: error.reason, line: error.line };
     throw error;
-  }
-}
-
-/** The text of a file in UTF-8. Undefined if the file is not text, such as a PDF. */
-export function decodeText(bytes: ArrayBuffer): string | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.startsWith("%PDF-") || text.includes("\0") ? undefined : text;
-  } catch {
-    return undefined;
   }
 }
 
@@ -153,7 +145,7 @@ const membersOf = (value: object, types: readonly string[]): Columns =>
 
 /** RFC 4180. A first row with a usual name of a column is a header. Without one, columns have numbers. */
 function readCsv(content: string): Row[] {
-  const rows = parseCsv(content);
+  const rows = csvCells(content);
   const [first = []] = rows;
   const hasHeader = first.some((cell) =>
     [...textColumns, ...otherColumns].includes(cell.trim().toLowerCase()),
@@ -169,21 +161,10 @@ function readCsv(content: string): Row[] {
   });
 }
 
-export function parseCsv(content: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  // A quoted field, in which a doubled quote means a quote; or a plain field; then what ends it.
-  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/gy;
-  while (field.lastIndex < content.length) {
-    const match = field.exec(content);
-    if (!match) throw new UnreadableLine("invalidCsv", rows.length + 1);
-    const [, quoted, plain = "", end] = match;
-    row.push(quoted?.replaceAll('""', '"') ?? plain);
-    if (end !== ",") {
-      rows.push(row);
-      row = [];
-    }
+function csvCells(content: string): (readonly string[])[] {
+  try {
+    return parseCsv(content).map(({ cells }) => cells);
+  } catch (error) {
+    throw error instanceof InvalidCsv ? new UnreadableLine("invalidCsv", error.row) : error;
   }
-  if (row.length > 0) rows.push([...row, ""]);
-  return rows;
 }

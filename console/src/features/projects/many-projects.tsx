@@ -9,7 +9,7 @@ import { Form } from "../../ui/form.tsx";
 import { BudgetFields, LimitFields } from "../../ui/limit-fields.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
 import { useManyProjectsText } from "./many-projects-text.ts";
-import { type Outcome, Outcomes } from "./outcomes.tsx";
+import { type Outcome, Outcomes, SentChanges } from "./outcomes.tsx";
 import { type Amounts, amountsSchema, hasAmount, withAmounts } from "./project-amounts.ts";
 
 interface ManyProjectsProps {
@@ -41,7 +41,11 @@ export function ManyProjects({ projects, onClose }: ManyProjectsProps) {
     >
       {outcomes ? (
         <>
-          <Outcomes outcomes={outcomes} count={projects.length} />
+          {isRunning ? (
+            <SentChanges done={outcomes.length} count={projects.length} />
+          ) : (
+            <Outcomes outcomes={outcomes} />
+          )}
           <div className="mt-3 flex justify-end">
             <Button look="primary" disabled={isRunning} onClick={() => onClose(refused)}>
               {t("many.close")}

@@ -1,9 +1,10 @@
 /** Projects: groups of API keys with shared limits and budgets, and the users that see only their own projects. */
 
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { EndUserOrTagLimitsValue, ProjectEntity } from "../../../../contract/admin.ts";
+import { lazyComponent } from "../../api/chunks.ts";
 import { deleteEntity, saveEntity } from "../../api/entities.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -18,19 +19,26 @@ import { Page } from "../../ui/page.tsx";
 import { type RowAction, RowMenu } from "../../ui/row-menu.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
+import { useManyProjectsText } from "./many-projects-text.ts";
 import { type Choice, ChooseProject, ProjectChoice } from "./project-choice.tsx";
 import { figureColumns, useProjectFigures } from "./project-figures.tsx";
 import { ProjectForm } from "./project-form.tsx";
 import { archivedProjectsQuery, projectsQuery } from "./projects-query.ts";
 
+const ProjectImport = lazyComponent(
+  async () => (await import("../project-import/project-import.tsx")).ProjectImport,
+);
+
 export function ProjectsPage() {
   const t = useT();
+  const manyText = useManyProjectsText();
   const [isArchive, setArchive] = useState(false);
   const query = useQuery(isArchive ? archivedProjectsQuery : projectsQuery);
   const queryClient = useQueryClient();
   const { data: session } = useSuspenseQuery(sessionQuery);
   const isAdmin = canSomewhere(session?.user, "administer");
   const [edited, setEdited] = useState<ProjectEntity | "new">();
+  const [isImporting, setImporting] = useState(false);
   const [choice, setChoice] = useState<Choice>(new Set());
   const mayChoose = isAdmin && !isArchive;
   const figuresOf = useProjectFigures();
@@ -117,9 +125,12 @@ export function ProjectsPage() {
             {t("projects.showArchived")}
           </Button>
           {isAdmin && (
-            <Button look="primary" onClick={() => setEdited("new")}>
-              {t("projects.create")}
-            </Button>
+            <>
+              <Button onClick={() => setImporting(true)}>{manyText("import.open")}</Button>
+              <Button look="primary" onClick={() => setEdited("new")}>
+                {t("projects.create")}
+              </Button>
+            </>
           )}
         </>
       }
@@ -153,6 +164,11 @@ export function ProjectsPage() {
           }
         </QueryView>
       </Card>
+      {isImporting && (
+        <Suspense>
+          <ProjectImport onClose={() => setImporting(false)} onChanged={reload} />
+        </Suspense>
+      )}
       <Dialog
         title={edited === "new" ? t("projects.create") : t("projects.edit")}
         isOpen={edited !== undefined}
