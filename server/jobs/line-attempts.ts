@@ -2,6 +2,7 @@
  * Runs one line until it has a result. A line that was refused for a limit, or because an upstream was down, is tried
  * again until the deadline of its job. The API key is looked up for each attempt, as it is then.
  */
+import { jobLineId } from "../../contract/job-line-id.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toDollars } from "../lib/nano-dollars.ts";
 import { sleep } from "../lib/timers.ts";
@@ -281,20 +282,20 @@ export class LineAttempts {
   }
 }
 
-/**
- * The job, the line, or the first and the last of merged lines, and, if it is tried again, the attempt: each has a
- * ledger row of its own.
- */
+/** Each attempt has a ledger row of its own. */
 function requestIdOf({ range, line, at }: RunningLine, attempt: number): string {
   const { job, firstLine, attempts } = range;
   const first = firstLine + at;
   // A second delivery of the vendor's result has the same row, which is charged once.
-  if (line.vendor) return `${job.id}-${first}`;
+  if (line.vendor) return jobLineId({ job: job.id, first, last: first, attempt: undefined });
   const { length: lines } = line.inputsOfLines ?? [1];
-  const number = lines === 1 ? first : `${first}-${first + lines - 1}`;
   const isFirst = attempts === 0 && attempt === 0 && !line.charged;
-  const again = isFirst ? "" : `-${attempts + 1}.${attempt + 1}`;
-  return `${job.id}-${number}${again}`;
+  return jobLineId({
+    job: job.id,
+    first,
+    last: first + lines - 1,
+    attempt: isFirst ? undefined : `${attempts + 1}.${attempt + 1}`,
+  });
 }
 
 const none = (error: GatewayError): LineResult => ({ kind: "none", error });

@@ -1,6 +1,7 @@
 /** /admin/api/jobs: what the console shows of batches, and how it stops them. */
 import { afterAll, expect, test } from "bun:test";
 import type { JobDetail, Page, ShownJob } from "../../contract/admin.ts";
+import { jobLineOf } from "../../contract/job-line-id.ts";
 import { startFake } from "../fake-upstream.ts";
 import { until } from "../until.ts";
 import { createBatch } from "./create-batch.ts";
@@ -115,6 +116,26 @@ test("a job that waits for its upstream shows the last error and the next attemp
     expect(await batch.json()).toMatchObject({ vexel: { waiting: { code: waiting?.code } } });
     await gateway.call(`POST /jobs/${id}/cancel`);
     expect((await ended(id)).waiting).toBeNull();
+  } finally {
+    fake.clear();
+  }
+});
+
+test("the requests of a line that is tried again have ids that name the job, the line and the attempt", async () => {
+  fake.script({ fail: "rate-limit" }, { times: 1000 });
+  try {
+    const id = await createBatch(gateway.baseURL, key, ["is tried again"]);
+    const lines = async () =>
+      (await gateway.call("GET /requests?limit=200")).json.data
+        .map((request) => jobLineOf(String(request.id)))
+        .filter((line) => line?.job === id);
+    await until(async () => (await lines()).length >= 2);
+    expect((await lines()).slice(-2)).toEqual([
+      { job: id, first: 0, last: 0, attempt: "1.2" },
+      { job: id, first: 0, last: 0, attempt: undefined },
+    ]);
+    await gateway.call(`POST /jobs/${id}/cancel`);
+    await ended(id);
   } finally {
     fake.clear();
   }

@@ -1,9 +1,11 @@
 /** Jobs in a browser: one is canceled, one fails, and one is created from a file. */
 import { expect } from "bun:test";
+import type { Page, ShownRequest } from "../../contract/admin.ts";
 import { createBatch } from "../admin/create-batch.ts";
+import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
 import { browserTest, choose } from "./browser-test.ts";
-import { testKey } from "./console-gateway.ts";
+import { startConsoleGateway, testKey } from "./console-gateway.ts";
 
 browserTest("a job is canceled", async ({ page, open, url, fake }) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -32,6 +34,29 @@ browserTest(
     await page.waitForURL(/\/requests\?.*error=/);
     await page.getByRole("row").nth(1).waitFor();
   },
+);
+
+browserTest(
+  "requests of a line that is tried again are marked as retries, and link to their job",
+  async ({ page, open, url, fake, admin }) => {
+    fake.script({ fail: "rate-limit" }, { times: 1000 });
+    const id = await createBatch(`${url}/v1`, testKey, ["tried again"], "text-embedding-3-small");
+    const requests = () => admin<Page<ShownRequest>>("GET", "/requests");
+    await until(async () => (await requests()).data.length >= 2);
+    fake.clear();
+    await open("/requests");
+    const main = page.getByRole("main");
+    await main.getByRole("link", { name: "Batch, line 1", exact: true }).first().waitFor();
+    const retry = main.getByRole("link", { name: "Batch, retry of line 1" }).first();
+    await retry.waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    const [latest] = (await requests()).data;
+    await open(`/requests/${latest?.id}`);
+    await retry.click();
+    await page.waitForURL(new RegExp(`/jobs/${id}$`));
+    await page.getByText("Completed").waitFor();
+  },
+  { start: startConsoleGateway },
 );
 
 browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {

@@ -17,6 +17,8 @@ export const enJobs = {
   "jobs.job": "Job",
   "jobs.kind.batch": "Batch",
   "jobs.kind.image": "Image job",
+  "jobs.lineOf": "{kind}, line {lines}",
+  "jobs.retryOf": "{kind}, retry of line {lines}",
   "jobs.status": "Status",
   "jobs.status.validating": "Validating",
   "jobs.status.queued": "Queued",

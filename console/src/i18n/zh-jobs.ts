@@ -18,6 +18,8 @@ export const zhJobs = {
   "jobs.job": "任务",
   "jobs.kind.batch": "批处理",
   "jobs.kind.image": "图像任务",
+  "jobs.lineOf": "{kind}，第 {lines} 行",
+  "jobs.retryOf": "{kind}，第 {lines} 行的重试",
   "jobs.status": "状态",
   "jobs.status.validating": "校验中",
   "jobs.status.queued": "排队中",

@@ -3,6 +3,7 @@
  * has the estimate, and the id and the time that the row of its result would have. So it is charged once, whatever is
  * repeated. No stage of the pipeline is asked: the model, the upstream and the API key may be gone.
  */
+import { jobLineId } from "../../../contract/job-line-id.ts";
 import { itemsOf } from "../../embeddings/split.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { toDollars } from "../../lib/nano-dollars.ts";
@@ -38,7 +39,8 @@ export const createChargeWithoutResult =
   async ({ job, at, sent, sentTo, error }) => {
     const { number, requests, nanos, labels, endUser = null, tags = null } = sent;
     const { operation, model, vendorTarget } = batchDataOf(job);
-    const record = new RequestRecord(`${job.id}-${number}`, operation, at);
+    const requestId = jobLineId({ job: job.id, first: number, last: number, attempt: undefined });
+    const record = new RequestRecord(requestId, operation, at);
     record.replica = replica;
     record.model = model;
     record.endUser = endUser;

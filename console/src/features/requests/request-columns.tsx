@@ -14,6 +14,7 @@ import {
 import { LongText } from "../../ui/long-text.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { JobLine } from "./job-line.tsx";
 import { UpstreamMark } from "./upstream-mark.tsx";
 
 export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] => [
@@ -44,7 +45,7 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
   {
     key: "model",
     header: t("requests.model"),
-    cell: ({ model, endpoint, error }) => (
+    cell: ({ id, model, endpoint, error }) => (
       <>
         <code className="font-mono text-xs">
           {model === null || error === "model_not_found" ? (
@@ -54,6 +55,9 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
           )}
         </code>
         <SmallText text={endpoint} />
+        <div className="text-xs">
+          <JobLine requestId={id} />
+        </div>
       </>
     ),
   },

@@ -1,5 +1,6 @@
 /** The ledger row of one request. Values that it does not have, such as the images of an embedding, are left out. */
 import type { RequestDetail } from "../../../../contract/admin.ts";
+import { jobLineOf } from "../../../../contract/job-line-id.ts";
 import { type Translate, useT } from "../../i18n/messages.ts";
 import { count, dollars, milliseconds } from "../../lib/format.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -12,6 +13,7 @@ import {
 } from "../../ui/entity-links.tsx";
 import { type FactRow, FactsCard } from "../../ui/facts.tsx";
 import { Time } from "../../ui/time.tsx";
+import { JobLine } from "./job-line.tsx";
 
 const known = (value: number | null, format: (value: number) => string): string | null =>
   value === null ? null : format(value);
@@ -32,6 +34,7 @@ export function Facts({ request }: { request: RequestDetail }) {
       </Badge>,
     ],
     [t("request.endpoint"), request.endpoint],
+    [t("jobs.job"), jobLineOf(request.id) && <JobLine requestId={request.id} />],
     [
       t("requests.model"),
       request.model !== null && request.error !== "model_not_found" ? (
