@@ -26,10 +26,10 @@ export function plannedOutcome(planned: PlannedLine, text: ImportText, t: Transl
       ? []
       : [text("import.change.requestsPerMinute", { value: count(requestsPerMinute) })]),
     ...planned.members.map(({ name, role, isNew }) => {
-      const key = isNew ? "import.change.newUser" : "import.change.member";
+      const known = isNew ? "new" : "known";
       return role === undefined
-        ? text(key, { name })
-        : text(`${key}WithRole`, { name, role: t(`role.${role}`) });
+        ? text(`import.member.${known}`, { name })
+        : text(`import.member.${known}As`, { name, role: t(`role.${role}`) });
     }),
   ];
   return { ...shown, ...(changes.length > 0 && { changes: changes.join(", ") }) };
