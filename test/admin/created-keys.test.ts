@@ -1,6 +1,13 @@
 /** The API keys that a user of the console created: listed, and with their usage, also when the user has a new name. */
 import { afterAll, expect, test } from "bun:test";
-import type { ApiKey, CreatedApiKey, Page, UsagePage, User } from "../../contract/admin.ts";
+import type {
+  ApiKey,
+  CreatedApiKey,
+  Page,
+  ShownRequest,
+  UsagePage,
+  User,
+} from "../../contract/admin.ts";
 import { startFake } from "../fake-upstream.ts";
 import { post } from "../harness.ts";
 import { until } from "../until.ts";
@@ -71,6 +78,11 @@ test("the keys that a user created are listed, and their usage is summed", async
   const { data } = await usage(`&created_by=${id}&group_by=key`);
   expect(data.map(({ group }) => group.key)).toContain(id);
   expect(data).toHaveLength(3);
+  // The same requests, one by one: of the own keys, the rotated one, and in the playground.
+  const requests = await admin<Page<ShownRequest>>(`GET /requests?created_by=${id}`);
+  expect(requests.data.map(({ key_id }) => key_id).sort()).toEqual(
+    [...keys.data.map((key) => key.id), id].sort(),
+  );
 });
 
 test("the keys of a user who leaves are moved to another user, or revoked", async () => {

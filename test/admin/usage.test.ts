@@ -136,7 +136,11 @@ describe("usage", () => {
   });
 
   test("has the requests of the gateway itself only if they are asked for", async () => {
-    const names = { keyNames: { idOf: async (id: string) => id }, endUserOf: String };
+    const names = {
+      keyNames: { idOf: async (id: string) => id },
+      endUserOf: String,
+      keys: { idsCreatedBy: async () => [] },
+    };
     const filter = (given: Parameters<typeof ownerFilter>[0]) =>
       ownerFilter(given, adminTokenActor, names);
     expect(await filter({})).toEqual({ exceptProject: "vexel-internal" });

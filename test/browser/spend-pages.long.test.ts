@@ -58,6 +58,14 @@ browserTest(
       .getByRole("link", { name: "spent-key" })
       .waitFor();
     await figure("Requests").getByText(/^\d+$/).waitFor();
+    await main.getByRole("heading", { name: "Latest errors" }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    // The requests with the keys that the user created, and no others.
+    await main.getByRole("region", { name: "Outcomes" }).getByRole("link", { name: "404" }).click();
+    await page.waitForURL(/\/requests\?.*created_by=user_/);
+    await main.getByText("Created by").first().waitFor();
+    await main.getByRole("link", { name: "spent-key" }).first().waitFor();
+    expect(await main.getByRole("link", { name: "search-app" }).count()).toBe(0);
     expect(await seriousFindings(page)).toEqual([]);
 
     await open("/upstreams");

@@ -83,7 +83,7 @@ export function Form<Values extends FieldValues>(props: FormProps<Values>) {
             "flex justify-end gap-2",
             // In view also while the fields scroll.
             frame &&
-              "sticky bottom-0 z-10 -mx-5 rounded-b-lg border-t border-line bg-surface px-5 py-3 in-[form:last-child]:-mb-5",
+              "sticky bottom-0 z-10 -mx-5 rounded-b-lg border-t border-line bg-surface px-5 py-3 in-[form:last-child]:-mb-5 in-[[role=dialog]]:-bottom-5",
           )}
         >
           {frame?.cancel && <Button onClick={frame.cancel}>{t("action.cancel")}</Button>}

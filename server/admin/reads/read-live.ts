@@ -13,6 +13,7 @@ const range = z.object({ min: z.number().optional(), max: z.number().optional() 
 /** Each member of a filter: a filter with another one is of another version. */
 const members = {
   keyId: z.string().optional(),
+  keyIds: z.array(z.string()).optional(),
   project: name,
   projects: z.array(z.string()).optional(),
   exceptProject: z.string().optional(),

@@ -4,8 +4,10 @@ import { isRefused } from "../../../contract/errors.ts";
 import { internalName } from "../../auth/authenticate.ts";
 import type { RequestRecord } from "../../request/request-record.ts";
 import type { LedgerListQuery, ValueRange } from "../../storage/ports/ledger-queries.ts";
+import type { KeyStore } from "../../storage/sql/key-store.ts";
 import { tagsOf } from "../../storage/sql/labels.ts";
 import type { Actor } from "../actor.ts";
+
 import type { KeyNames } from "./key-names.ts";
 
 /** The filters that also apply to a request that has just ended. */
@@ -43,6 +45,9 @@ export const ownerFilters = {
     .max(1000)
     .optional()
     .describe("The end user, as the client sent it or as the ledger has it."),
+  created_by: text(
+    "The id of a user: only requests with the API keys that this user created, and the user's own in the playgrounds.",
+  ),
   internal: z
     .enum(["true", "false"])
     .optional()
@@ -77,19 +82,27 @@ interface FilterNames {
   readonly keyNames: Pick<KeyNames, "idOf">;
   /** The end user as in the ledger. */
   readonly endUserOf: (given: string) => string;
+  readonly keys: Pick<KeyStore, "idsCreatedBy">;
 }
+
+/** Of the keys that one user created, the latest. */
+const maxKeysOfUser = 10_000;
 
 /** The actor's projects are part of the filter, so that a page never contains another project's requests. */
 export async function ownerFilter(
-  { key, project, model, target, tag, end_user, internal }: OwnerFilterQuery,
+  { key, created_by: creator, project, model, target, tag, end_user, internal }: OwnerFilterQuery,
   { projects }: Actor,
-  { keyNames: { idOf }, endUserOf }: FilterNames,
+  { keyNames: { idOf }, endUserOf, keys }: FilterNames,
 ): Promise<RequestFilter> {
   const slash = target?.indexOf("/") ?? -1;
   const isInternal = internal === "true" || [key, project].includes(internalName);
   return {
     ...(!isInternal && { exceptProject: internalName }),
     ...(key !== undefined && { keyId: await idOf(key) }),
+    ...(creator !== undefined && {
+      // Requests in the playgrounds have the id of the user instead of a key's.
+      keyIds: [creator, ...(await keys.idsCreatedBy(creator, maxKeysOfUser))],
+    }),
     ...(project !== undefined && { project }),
     ...(model !== undefined && { model }),
     ...(target !== undefined && { upstream: slash < 0 ? target : target.slice(0, slash) }),
@@ -140,6 +153,7 @@ export function matchesRecord(filter: RequestFilter, record: RequestRecord): boo
   const project = caller?.project;
   return (
     isEqual(filter.keyId, caller?.id) &&
+    (!filter.keyIds || (caller !== undefined && filter.keyIds.includes(caller.id))) &&
     isEqual(filter.project, project) &&
     (filter.exceptProject === undefined || filter.exceptProject !== project) &&
     (!filter.projects || (project !== undefined && filter.projects.includes(project))) &&

@@ -42,6 +42,7 @@ export function requestRoutes({
   queries,
   keyNames,
   endUserOf,
+  keys,
   live,
   content,
   audit,
@@ -49,7 +50,7 @@ export function requestRoutes({
   const list = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, listQuery);
     const { entries, next, scannedUntil } = await queries.list({
-      ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf })),
+      ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf, keys })),
       ...readPage(context),
       ...timesOf(given),
     });
@@ -84,7 +85,7 @@ export function requestRoutes({
   const download = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, csvQuery);
     const query = {
-      ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf })),
+      ...(await requestFilter(given, context.get("actor"), { keyNames, endUserOf, keys })),
       ...timesOf(given),
       limit: csvPageRows,
     };
@@ -162,7 +163,7 @@ export function requestRoutes({
 
   const follow = async (context: AdminApiContext): Promise<Response> => {
     const given = readQuery(context, liveQuery);
-    const filter = await requestFilter(given, context.get("actor"), { keyNames, endUserOf });
+    const filter = await requestFilter(given, context.get("actor"), { keyNames, endUserOf, keys });
     const viewer = live.open(filter, {
       user: context.get("actor").userId ?? "admin token",
       isAllowed: context.get("isStillAllowed"),

@@ -20,7 +20,7 @@ import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { readQuery } from "../read-query.ts";
 import { readUsage } from "../reads/read-usage.ts";
-import { ownerFilter, ownerFilters, text, time } from "../reads/request-filter.ts";
+import { ownerFilter, ownerFilters, time } from "../reads/request-filter.ts";
 import { showUsage } from "../reads/show-usage.ts";
 import { csvHead, csvRow } from "../reads/usage-csv.ts";
 import { respondWithCsv } from "../respond-with-csv.ts";
@@ -29,8 +29,6 @@ import { respondWithCsv } from "../respond-with-csv.ts";
 const maxRows = listBounds.usage;
 /** Days of one CSV file by hour or day. */
 const maxCsvDays = 400;
-/** The latest keys. */
-const maxKeysOfUser = 10_000;
 const groupNames = usageDimensions.join(", ");
 
 /** They are computed from other sums, so they are not combined with other dimensions. */
@@ -57,9 +55,6 @@ const csvQuery = z.object({
     .optional()
     .describe("The time zone of days and months, such as `Europe/Berlin`. Default: UTC."),
   ...ownerFilters,
-  created_by: text(
-    "The id of a user: only requests with the API keys that this user created, and the user's own in the playgrounds.",
-  ),
 });
 
 const usageQuery = csvQuery.extend({
@@ -111,8 +106,7 @@ export function usageRoutes({
       });
     }
     const query: UsageQuery = {
-      ...(await ownerFilter(given, context.get("actor"), { keyNames, endUserOf })),
-      ...(given.created_by !== undefined && { keyIds: await keysOfUser(given.created_by) }),
+      ...(await ownerFilter(given, context.get("actor"), { keyNames, endUserOf, keys })),
       from,
       to,
       interval,
@@ -121,11 +115,6 @@ export function usageRoutes({
     };
     return { query, dimensions, top: given.top };
   };
-
-  const keysOfUser = async (id: string): Promise<readonly string[]> => [
-    id,
-    ...(await keys.idsCreatedBy(id, maxKeysOfUser)),
-  ];
 
   const rowsOf = async (query: UsageQuery, dimensions: readonly UsageDimension[], top?: number) => {
     const report = await readUsage({ queries, users }, query, dimensions, top);

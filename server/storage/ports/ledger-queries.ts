@@ -8,6 +8,8 @@ import type { LedgerRow } from "./ledger-row.ts";
 /** The default is every value. `null`: requests without this value. */
 export interface LedgerFilter {
   readonly keyId?: string | undefined;
+  /** Only requests of these keys. */
+  readonly keyIds?: readonly string[] | undefined;
   readonly project?: string | null | undefined;
   readonly model?: string | null | undefined;
   readonly upstream?: string | null | undefined;
@@ -68,8 +70,6 @@ export const labelKinds = ["tag", "tags", "endUser", "failedStatus"] as const;
 export type LabelKind = (typeof labelKinds)[number];
 
 export interface UsageQuery extends LedgerFilter {
-  /** Only requests of these keys. */
-  readonly keyIds?: readonly string[] | undefined;
   /** Unix milliseconds, rounded down to a whole hour (UTC), because usage is stored by the hour. */
   readonly from: number;
   /** Unix milliseconds, exclusive. Rounded up to a whole hour (UTC). */

@@ -3,7 +3,6 @@ import {
   type LedgerFilter,
   type LedgerListQuery,
   ledgerDimensions,
-  type UsageQuery,
 } from "../ports/ledger-queries.ts";
 import type { Parameters, SqlValue } from "./database.ts";
 import { rowLabelFilterOf } from "./labels.ts";
@@ -14,7 +13,7 @@ const joined = (conditions: readonly string[]): string =>
 
 /** `isAbsent`: the condition of a column without a value: in a roll-up, or in a row, which also has labels. */
 export function filterOf(
-  filter: LedgerFilter & Pick<UsageQuery, "keyIds">,
+  filter: LedgerFilter,
   isAbsent: "= ''" | "IS NULL",
   parameters: Parameters,
 ): string {

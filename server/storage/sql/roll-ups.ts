@@ -29,7 +29,7 @@ export const rollUps = {
 
 /** The roll-ups, by hour and by day, that a query of usage reads. */
 export function rollUpsFor(
-  query: Pick<Partial<UsageQuery>, "groupBy" | "attributedBy" | "keyIds"> & LedgerFilter,
+  query: Pick<Partial<UsageQuery>, "groupBy" | "attributedBy"> & LedgerFilter,
 ): {
   readonly hour: RollUp;
   readonly day: RollUp;

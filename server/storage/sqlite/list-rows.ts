@@ -107,7 +107,7 @@ function* rangesOf(
   const from = Math.max(query.from ?? 0, edgeOf(db, "min"));
   const to = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, latest + 1, edgeOf(db, "max") + 1);
   const hasNames = ledgerDimensions.some((dimension) => query[dimension] !== undefined);
-  if (!hasNames && !labelKindOf(query) && !query.projects) {
+  if (!hasNames && !labelKindOf(query) && !query.projects && !query.keyIds) {
     yield { from, to };
     return;
   }

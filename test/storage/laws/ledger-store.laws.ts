@@ -185,6 +185,11 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
             ({ at, model }) => at >= from && at < to && model === "model-0",
           ],
           [{ keyId: "nobody" }, () => false],
+          [
+            { keyIds: ["key_2", "key_4", "none"] },
+            ({ keyId }) => ["key_2", "key_4"].includes(keyId),
+          ],
+          [{ keyIds: [] }, () => false],
           [{ projects: ["project 2", "none"] }, ({ project }) => project === "project 2"],
           [
             { projects: ["project 1", "project 2"], project: "project 1" },

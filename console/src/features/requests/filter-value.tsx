@@ -1,4 +1,9 @@
 /** The value of one filter of requests: one of few, one of those that the requests have, or a text. */
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { canSomewhere } from "../../../../contract/admin/roles.ts";
+import type { User } from "../../../../contract/admin.ts";
+import { listQuery } from "../../api/lists.ts";
+import { sessionQuery } from "../../api/session.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useT } from "../../i18n/messages.ts";
 import { startOf } from "../../lib/range.ts";
@@ -16,6 +21,7 @@ export const chipNames = [
   "target",
   "tag",
   "end_user",
+  "created_by",
   "error",
   "request_id",
   "min_latency_ms",
@@ -47,17 +53,27 @@ function useOptions(name: ChipName, search: RequestsSearch, isNeeded: boolean) {
     isNeeded && isDimension(name),
     search.project,
   );
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const mayListUsers = canSomewhere(session?.user, "administer");
+  const users = useQuery({
+    ...listQuery<User>("/users"),
+    enabled: isNeeded && name === "created_by" && mayListUsers,
+  });
+  if (name === "created_by")
+    return (users.data?.data ?? []).map((user) => ({ value: user.id, label: user.name }));
   if (name === "status")
     return statuses.map(([value, label]) => ({ value, label: label ? t(label) : value }));
   return values;
 }
 
-/** What a chip shows: only keys and statuses have names that differ from their values. */
+const named: readonly ChipName[] = ["key", "status", "created_by"];
+
+/** What a chip shows: of these, names differ from their values. */
 export function useFilterLabel(name: ChipName, search: RequestsSearch): string {
-  const options = useOptions(name, search, name === "key");
+  const options = useOptions(name, search, named.includes(name));
   const value = search[name] ?? "";
-  const named = name === "key" || name === "status" ? options : [];
-  return named.find((option) => option.value === value)?.label ?? value;
+  if (!named.includes(name)) return value;
+  return options.find((option) => option.value === value)?.label ?? value;
 }
 
 interface FilterValueProps {
@@ -69,7 +85,7 @@ interface FilterValueProps {
 
 export function FilterValue({ name, search, onChoose, ...ids }: FilterValueProps) {
   const options = useOptions(name, search, true);
-  if (name === "status" || isDimension(name)) {
+  if (name === "status" || name === "created_by" || isDimension(name)) {
     // A status such as 404 can be typed as well.
     return <Combobox {...ids} value="" allowsOther options={options} onChange={onChoose} />;
   }

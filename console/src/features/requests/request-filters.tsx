@@ -25,6 +25,7 @@ const names: Readonly<Record<ChipName, MessageKey>> = {
   target: "requests.target",
   tag: "requests.tag",
   end_user: "requests.endUser",
+  created_by: "keys.owner",
   error: "requests.error",
   request_id: "requests.requestId",
   min_latency_ms: "requests.minLatency",

@@ -10,6 +10,7 @@ const filterNames = [
   "target",
   "tag",
   "end_user",
+  "created_by",
   "status",
   "error",
   "min_latency_ms",

@@ -16,12 +16,12 @@ export interface SpendOwner {
   readonly created_by?: string;
 }
 
-/** Undefined if the list of requests has no such filter. */
+/** Undefined if the group is not one value. */
 export function requestsOfOwner(
-  { created_by, ...owner }: SpendOwner,
+  owner: SpendOwner,
   { from, to }: Pick<UsageRange, "from" | "to">,
   group: UsageRow["group"] = {},
 ): RequestsSearch | undefined {
   const filters = groupFilters(group);
-  return created_by !== undefined || !filters ? undefined : { ...owner, from, to, ...filters };
+  return filters && { ...owner, from, to, ...filters };
 }

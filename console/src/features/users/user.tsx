@@ -1,4 +1,4 @@
-/** One user of the console: the spend of the keys that the user created, these keys, and the user's latest changes. */
+/** One user of the console: the spend of the keys that the user created, these keys, their failed requests, and the user's latest changes. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { AuditEntry, User } from "../../../../contract/admin.ts";
@@ -12,6 +12,7 @@ import { LongText } from "../../ui/long-text.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { FailedRequests } from "../spend/failed-requests.tsx";
 import { GroupCards } from "../spend/group-card.tsx";
 import { KeyCard } from "../spend/key-card.tsx";
 import { SpendPage } from "../spend/spend-page.tsx";
@@ -41,6 +42,7 @@ export function UserPage() {
                 <FactsCard rows={factsOf(user, t)} />
                 <KeyCard created_by={id} />
                 <GroupCards owner={owner} time={time} dimensions={["model", "status"]} />
+                <FailedRequests search={owner} />
                 <LatestChanges user={user.name} />
               </>
             ) : (
