@@ -60,6 +60,8 @@ interface AlertEventData {
   readonly upstream: string | null;
   /** When the alert began to fire. */
   readonly since: string;
+  /** Present if the rule was silenced: no webhook got the event. */
+  readonly silenced_until?: string;
 }
 
 interface KeyEventData {

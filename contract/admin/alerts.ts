@@ -3,6 +3,7 @@ import { z } from "zod";
 import { alertMetrics } from "./constants.ts";
 import { entitySchema } from "./entities.ts";
 import type { Infer } from "./infer.ts";
+import { maxAlertValues } from "./list-bounds.ts";
 
 const alertValueSchema = z
   .strictObject({
@@ -30,6 +31,27 @@ export const alertEntitySchema = entitySchema(alertValueSchema)
       .nullable()
       .describe("When it began to fire, or was resolved. `null`: it has never fired."),
     last_value: z.number().nullable().describe("The value at that time."),
+    current_value: z
+      .number()
+      .nullable()
+      .describe("`null`: too few requests to judge, or not measured yet."),
+    measured_at: z.string().nullable(),
+    silence: z
+      .strictObject({ until: z.string(), reason: z.string(), by: z.string() })
+      .nullable()
+      .describe("Until then, no webhook gets the events of the alert."),
   })
   .meta({ id: "AlertEntity" });
 export type AlertEntity = Infer<typeof alertEntitySchema>;
+
+export const alertValuesSchema = z
+  .strictObject({
+    object: z.literal("alert.values"),
+    above: z.number(),
+    data: z
+      .array(z.strictObject({ at: z.string(), value: z.number().nullable() }))
+      .max(maxAlertValues)
+      .describe("Oldest first, over about four windows. `null`: too few requests to judge."),
+  })
+  .meta({ id: "AlertValues", description: "The latest values of an alert rule." });
+export type AlertValues = Infer<typeof alertValuesSchema>;

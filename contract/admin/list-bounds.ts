@@ -12,6 +12,8 @@ export const maxProjects = 10_000;
 export const maxWebhooks = 20;
 /** Each is evaluated every minute. */
 export const maxAlerts = 100;
+/** The latest values of each. */
+export const maxAlertValues = 60;
 /** Of all models together. */
 export const maxAllTargets = 20_000;
 

@@ -20,3 +20,12 @@ export const alert = z.strictObject({
   project: name.optional(),
   upstream: id.optional(),
 });
+
+/** 30 days. A rule that nobody wants to hear of is deleted. */
+const maxSilenceMinutes = 43_200;
+
+/** Until when no webhook hears of an alert, and why. */
+export const silenceBody = z.strictObject({
+  minutes: z.int().min(1).max(maxSilenceMinutes).describe("From now on."),
+  reason: z.string().trim().min(1).max(300),
+});

@@ -49,7 +49,7 @@ export interface AdminDependencies extends ConnectionTests, ReplicaReports {
   readonly snapshot: () => Snapshot;
   readonly fileProblems: () => FileProblems;
   readonly eventViews: EventViews;
-  readonly alerts: Pick<Alerts, "list">;
+  readonly alerts: Pick<Alerts, "list" | "silences" | "silence" | "endSilence">;
   readonly keys: KeyStore;
   readonly keyNames: KeyNames;
   /** The end user as in the ledger, of a name as the client sent it. */

@@ -14,6 +14,7 @@ import { createWebhookEndpointStore } from "../storage/sql/webhook-endpoint-stor
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { FetchOnly } from "../upstream/transport/index.ts";
+import { isAlertFor } from "./alerts/alert-receivers.ts";
 import { type AlertSources, type Alerts, createAlerts } from "./alerts/evaluate-alerts.ts";
 import { createClientWebhooks } from "./client-webhooks.ts";
 import { createDeliveryQueue, type DeliveryReport } from "./delivery-queue.ts";
@@ -87,7 +88,7 @@ export function openEvents(options: OpenEventsOptions) {
     store,
     deliver,
     webhooks,
-    isFor: contacts.isFor,
+    isFor: (webhook, event) => contacts.isFor(webhook, event) && isAlertFor(webhook, event),
     clientWebhooks,
     now,
     newId: newEventId,

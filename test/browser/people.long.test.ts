@@ -1,11 +1,13 @@
 /** People: an invitation, the second factor, own tokens, a disabled user, and alert rules, as users do it. */
 import { expect } from "bun:test";
 import { join } from "node:path";
-import type { ApiKey, Page, User } from "../../contract/admin.ts";
+import type { AlertEntity, AlertValues, ApiKey, Page, User } from "../../contract/admin.ts";
+import { createAlertStore } from "../../server/storage/sql/alert-store.ts";
 import { createEventStore } from "../../server/storage/sql/event-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../../server/storage/sqlite/sqlite-database.ts";
 import { totpCode } from "../admin/totp-code.ts";
+import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
 import { browserTest, choose, chooseAction, settled, signIn } from "./browser-test.ts";
 import { adminPassword } from "./console-gateway.ts";
@@ -212,6 +214,70 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
   await page.getByText("No alerts yet").waitFor();
   await admin("DELETE", "/webhooks/ops");
 });
+
+browserTest(
+  "a rule shows the value that the gateway measured, its threshold, and its course",
+  async ({ page, open, admin, gateway }) => {
+    await admin("POST", "/alerts", { name: "measured", metric: "spend", above: 12.5 });
+    await open("/alerts");
+    const row = page.getByRole("row", { name: /^measured/ });
+    await row.getByText("– / $12.50").waitFor();
+    const measured = () => admin<AlertEntity>("GET", "/alerts/measured");
+    await until(async () => (await measured()).current_value === 0);
+    // A chart needs two values, which the gateway has measured after two minutes.
+    const db = new SqliteDatabase(openEventFile(join(gateway.folder, "data")));
+    const alerts = createAlertStore(db);
+    const [stored] = (await alerts.list()).filter(({ name }) => name === "measured");
+    const { of = "", points = [] } = stored?.values ?? {};
+    const [[at] = [0]] = points;
+    if (stored)
+      await alerts.put({
+        ...stored,
+        values: {
+          of,
+          points: [at - 60_000, at].map((time, index) => [time, [10, 25][index] ?? 0]),
+        },
+      });
+    await db.close();
+    expect((await measured()).current_value).toBe(25);
+    const { data } = await admin<AlertValues>("GET", "/alerts/measured/values");
+    expect(data.map(({ value }) => value)).toEqual([10, 25]);
+    await open("/alerts");
+    await row.getByText("$25 / $12.50").waitFor();
+    await row.locator("svg path").nth(1).waitFor({ state: "attached" });
+    expect(await seriousFindings(page)).toEqual([]);
+    await admin("DELETE", "/alerts/measured");
+  },
+);
+
+browserTest(
+  "a rule is silenced with a reason, which the page and the audit log show, until it is ended",
+  async ({ page, open, visit, admin }) => {
+    await admin("POST", "/alerts", { name: "noisy", metric: "error_rate", above: 5 });
+    await open("/alerts");
+    const row = page.getByRole("row", { name: /^noisy/ });
+    await chooseAction(row, "Silence");
+    const form = page.getByRole("dialog", { name: "Silence alert noisy" });
+    await choose(form.getByLabel("For"), "8 hours");
+    await form.getByRole("button", { name: "Silence" }).click();
+    await form.getByRole("alert").waitFor();
+    await form.getByLabel("Reason").fill("a planned migration");
+    expect(await seriousFindings(page)).toEqual([]);
+    await form.getByRole("button", { name: "Silence" }).click();
+    await form.waitFor({ state: "hidden" });
+    await row.getByText(/^Silenced until /).waitFor();
+    await row.getByText(/: a planned migration$/).waitFor();
+    const { silence } = await admin<AlertEntity>("GET", "/alerts/noisy");
+    expect(Date.parse(silence?.until ?? "") - Date.now()).toBeGreaterThan(7.9 * 3_600_000);
+
+    await chooseAction(row, "End silence");
+    await row.getByText(/^Silenced until /).waitFor({ state: "detached" });
+    await visit("/audit");
+    await page.getByText(/silenced the alert noisy until .* UTC: a planned migration/).waitFor();
+    await page.getByText("ended the silence of the alert noisy").waitFor();
+    await admin("DELETE", "/alerts/noisy");
+  },
+);
 
 browserTest("the history of alerts has each change with its value and deliveries", async (test) => {
   const { page, open, gateway } = test;

@@ -4,10 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IntlMessageFormat } from "intl-messageformat";
 import { en as atStart } from "../../console/src/i18n/en.ts";
+import { enAlerts } from "../../console/src/i18n/en-alerts.ts";
 import { enAudit } from "../../console/src/i18n/en-audit.ts";
 import { enManyProjects } from "../../console/src/i18n/en-many-projects.ts";
 import { translator } from "../../console/src/i18n/messages.ts";
 import { zh as zhAtStart } from "../../console/src/i18n/zh.ts";
+import { zhAlerts } from "../../console/src/i18n/zh-alerts.ts";
 import { zhAudit } from "../../console/src/i18n/zh-audit.ts";
 import { zhManyProjects } from "../../console/src/i18n/zh-many-projects.ts";
 import { zhServer } from "../../console/src/i18n/zh-server/index.ts";
@@ -15,8 +17,8 @@ import { valuesIn } from "./message-values.ts";
 
 const folder = join(import.meta.dir, "../../console/src");
 /** With those that only their page loads. */
-const en = { ...atStart, ...enAudit, ...enManyProjects };
-const zh = { ...zhAtStart, ...zhAudit, ...zhManyProjects };
+const en = { ...atStart, ...enAlerts, ...enAudit, ...enManyProjects };
+const zh = { ...zhAtStart, ...zhAlerts, ...zhAudit, ...zhManyProjects };
 
 test("every language has the same messages", () => {
   expect(Object.keys(zh).sort()).toEqual(Object.keys(en).sort());

@@ -273,6 +273,142 @@ test("the end of a deleted alert is announced by the next process if it could no
   expect(await store.list()).toEqual([]);
 });
 
+describe("the latest values of a rule", () => {
+  const pointsOf = async ({ store }: Pick<ReturnType<typeof createSimulation>, "store">) =>
+    (await store.list())[0]?.values?.points ?? [];
+
+  test("are stored with each evaluation, and are no part of its events", async () => {
+    const simulation = createSimulation(rule());
+    const { state, pass, add, emitted } = simulation;
+    await pass(20, () => add({ requests: 100, errors: 1 }));
+    expect((await pointsOf(simulation)).at(-1)).toEqual([state.at, 1]);
+    await pass(10, () => add({ requests: 100, errors: 50 }));
+    const points = await pointsOf(simulation);
+    expect(points).toHaveLength(30);
+    expect(points[0]?.[0]).toBe(start + minute);
+    expect(points.at(-1)?.[1]).toBeGreaterThan(20);
+    expect(emitted.map(({ data }) => Object.keys(data))).toEqual([
+      ["name", "metric", "value", "above", "minutes", "model", "project", "upstream", "since"],
+    ]);
+  });
+
+  test("cover four windows, however long a window is, and end with the present value", async () => {
+    const spend = rule({ name: "spend", metric: "spend", above: 100, minutes: 60 });
+    const simulation = createSimulation(spend);
+    await simulation.pass(400, () => simulation.add({ requests: 1, cost: 1 }));
+    const points = await pointsOf(simulation);
+    expect(points).toHaveLength(60);
+    expect(points.at(-1)).toEqual([simulation.state.at, 60]);
+    const [[first] = [0]] = points;
+    expect(simulation.state.at - first).toBeGreaterThan(3.8 * hour);
+    expect(simulation.state.at - first).toBeLessThan(4.2 * hour);
+  });
+
+  test("are unknown with too few requests, and start again when the rule is changed", async () => {
+    const simulation = createSimulation(rule());
+    const { state, pass, add, types } = simulation;
+    await pass(3, () => add({ requests: 1 }));
+    expect((await pointsOf(simulation)).map(([, value]) => value)).toEqual([null, null, null]);
+    state.rules = new Map([["errors", rule({ metric: "spend", above: 100 })]]);
+    await pass(2, () => add({ requests: 1, cost: 2 }));
+    expect(await pointsOf(simulation)).toHaveLength(2);
+    // Another bound is the same value.
+    state.rules = new Map([["errors", rule({ metric: "spend", above: 50 })]]);
+    await pass(1);
+    expect(await pointsOf(simulation)).toHaveLength(3);
+    expect(types()).toEqual([]);
+  });
+
+  test("go on in the process that evaluates the rules next", async () => {
+    const simulation = createSimulation(rule());
+    await simulation.pass(5, () => simulation.add({ requests: 100 }));
+    simulation.restart();
+    await simulation.pass(5, () => simulation.add({ requests: 100 }));
+    expect(await pointsOf(simulation)).toHaveLength(10);
+  });
+});
+
+describe("a silenced rule", () => {
+  const by = { reason: "a planned migration", by: "Ada" };
+  /** The simulation with its first alert known, and what receivers hear from then on. */
+  const silencedFor = async (minutes: number, { isFiring }: { isFiring: boolean }) => {
+    const simulation = createSimulation(rule());
+    const { pass, add, emitted, createProcess } = simulation;
+    const fail = () => add({ requests: 20, errors: 20 });
+    const succeed = () => add({ requests: 500 });
+    await pass(20, isFiring ? fail : succeed);
+    // Another process: the silence is in the store.
+    await createProcess("b").silence("errors", minutes, by);
+    emitted.length = 0;
+    const heard = () =>
+      emitted.filter(({ data }) => data.silenced_until === undefined).map(({ type }) => type);
+    return { ...simulation, fail, succeed, heard };
+  };
+
+  test("fires unheard, and is recorded with the end of the silence", async () => {
+    const { pass, fail, emitted, heard, state } = await silencedFor(30, { isFiring: false });
+    await pass(20, fail);
+    expect(heard()).toEqual([]);
+    expect(emitted.map(({ type }) => type)).toEqual(["alert.firing"]);
+    const until = Date.parse(emitted[0]?.data.silenced_until ?? "");
+    expect(until).toBe(state.at + 10 * minute);
+  });
+
+  test("that still fires when the silence ends is heard then, once", async () => {
+    const { pass, fail, heard, store } = await silencedFor(30, { isFiring: false });
+    await pass(29, fail);
+    expect(heard()).toEqual([]);
+    await pass(10, fail);
+    expect(heard()).toEqual(["alert.firing"]);
+    expect(await store.silences()).toEqual([]);
+  });
+
+  test("that fires and is resolved within the silence is never heard of", async () => {
+    const { pass, fail, succeed, heard, types } = await silencedFor(60, { isFiring: false });
+    await pass(20, fail);
+    await pass(35, succeed);
+    expect(types()).toEqual(["alert.firing", "alert.resolved"]);
+    await pass(20, succeed);
+    expect(heard()).toEqual([]);
+  });
+
+  test("that is resolved within the silence is resolved for its receivers when it ends", async () => {
+    const { pass, succeed, heard } = await silencedFor(60, { isFiring: true });
+    await pass(55, succeed);
+    expect(heard()).toEqual([]);
+    await pass(10, succeed);
+    expect(heard()).toEqual(["alert.resolved"]);
+  });
+
+  test("that fires all the time is heard no second time", async () => {
+    const { pass, fail, heard, types } = await silencedFor(30, { isFiring: true });
+    await pass(60, fail);
+    expect([heard(), types()]).toEqual([[], []]);
+  });
+
+  test("is heard again once an administrator ends the silence", async () => {
+    const { pass, fail, heard, createProcess } = await silencedFor(600, { isFiring: false });
+    await pass(20, fail);
+    await createProcess("b").endSilence("errors");
+    await pass(1, fail);
+    expect(heard()).toEqual(["alert.firing"]);
+  });
+
+  test("that is deleted ends its alert for the receivers that know it, and its silence", async () => {
+    const known = await silencedFor(600, { isFiring: true });
+    const unheard = await silencedFor(600, { isFiring: false });
+    for (const { pass, fail, state, store } of [known, unheard]) {
+      await pass(20, fail);
+      state.rules = new Map();
+      await pass(2);
+      expect(await store.silences()).toEqual([]);
+      expect(await store.list()).toEqual([]);
+    }
+    expect(known.heard()).toEqual(["alert.resolved"]);
+    expect(unheard.heard()).toEqual([]);
+  });
+});
+
 describe("a restart of the process", () => {
   /** Restarts in the first, the last and some other minute of an hour. */
   const minutesOfHour = [

@@ -2,12 +2,15 @@
 interface SparklineProps {
   /** `null`: unknown. The line has a gap there. */
   readonly values: readonly (number | null)[];
+  /** A bound, as a dashed line. */
+  readonly threshold?: number;
 }
 
 const [width, height, margin] = [100, 24, 2];
 
-export function Sparkline({ values }: SparklineProps) {
-  const known = values.filter((value) => value !== null);
+export function Sparkline({ values, threshold }: SparklineProps) {
+  const bounds = threshold === undefined ? [] : [threshold];
+  const known = [...bounds, ...values.filter((value) => value !== null)];
   const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
   const step = width / Math.max(1, values.length - 1);
   const y = (value: number): number =>
@@ -26,6 +29,16 @@ export function Sparkline({ values }: SparklineProps) {
       preserveAspectRatio="none"
       className="h-6 w-full text-series-1"
     >
+      {bounds.map((bound) => (
+        <path
+          key={bound}
+          d={`M0 ${y(bound).toFixed(1)}H${width}`}
+          className="text-bad"
+          stroke="currentColor"
+          strokeDasharray="3 3"
+          vectorEffect="non-scaling-stroke"
+        />
+      ))}
       <path
         d={path}
         fill="none"

@@ -37,6 +37,8 @@ export const enAudit = {
   "audit.did.set": "set {field} of {subject} to {after}",
   "audit.did.removed": "removed {field} of {subject}, which was {before}",
   "audit.did.changedDetails": "changed {field} of {subject}",
+  "audit.did.alert-silenced": "silenced the alert {subject} until {until}: {reason}",
+  "audit.did.alert-unsilenced": "ended the silence of the alert {subject}",
   "audit.did.key-revoked": "revoked the API key {subject}",
   "audit.did.key-rotated": "rotated the API key {subject}",
   "audit.did.keys-created": "created {count, plural, one {# API key} other {# API keys}}",

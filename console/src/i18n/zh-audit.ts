@@ -39,6 +39,8 @@ export const zhAudit = {
   "audit.did.set": "将 {subject} 的 {field} 设为 {after}",
   "audit.did.removed": "移除了 {subject} 的 {field}（原为 {before}）",
   "audit.did.changedDetails": "更改了 {subject} 的 {field}",
+  "audit.did.alert-silenced": "静默了告警 {subject}，直到 {until}：{reason}",
+  "audit.did.alert-unsilenced": "结束了告警 {subject} 的静默",
   "audit.did.key-revoked": "吊销了 API 密钥 {subject}",
   "audit.did.key-rotated": "轮换了 API 密钥 {subject}",
   "audit.did.keys-created": "创建了 {count} 个 API 密钥",

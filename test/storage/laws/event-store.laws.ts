@@ -76,7 +76,7 @@ const alert = (more: Partial<StoredAlert> = {}): StoredAlert => ({
   name: "errors",
   isFiring: true,
   since: now,
-  isAnnounced: false,
+  announced: "no",
   data: { value: 12.5, text: "日本" },
   ...more,
 });
@@ -102,13 +102,33 @@ export function eventStoreLaws(implementation: Implementation<EventStorage>): vo
       const { alerts } = await open();
       await alerts.put(alert());
       await alerts.put(alert({ name: "spend", isFiring: false }));
-      await alerts.put(alert({ isAnnounced: true }));
+      const values = {
+        of: "errors of all",
+        points: [[now, null] as const, [now + 1, 0.5] as const],
+      };
+      await alerts.put(alert({ announced: "silenced", values }));
       expect(await alerts.list()).toEqual([
-        alert({ isAnnounced: true }),
+        alert({ announced: "silenced", values }),
         alert({ name: "spend", isFiring: false }),
       ]);
       await alerts.delete("errors");
       expect((await alerts.list()).map(({ name }) => name)).toEqual(["spend"]);
+    });
+  });
+
+  describe(`${implementation.name} silences`, () => {
+    law("a silence is replaced and ended, and takes the lease of nobody", async (open) => {
+      const { alerts } = await open();
+      const silence = { name: "errors of 搜索", until: now + minute, reason: "a test", by: "Ada" };
+      expect(await alerts.silences()).toEqual([]);
+      await alerts.silence({ ...silence, until: now });
+      await alerts.silence(silence);
+      await alerts.silence({ ...silence, name: "spend" });
+      expect(await alerts.claim("a", now, now + minute)).toBe(true);
+      expect(await alerts.silences()).toEqual([silence, { ...silence, name: "spend" }]);
+      await alerts.endSilence("spend");
+      expect(await alerts.silences()).toEqual([silence]);
+      expect(await alerts.claim("b", now + 1, now + minute)).toBe(false);
     });
   });
 

@@ -4,7 +4,6 @@ import { useWatch } from "react-hook-form";
 import { type AlertEntity, alertMetrics } from "../../../../contract/admin.ts";
 import { alert as alertSchema } from "../../../../contract/schemas/alerts.ts";
 import { saveEntity } from "../../api/entities.ts";
-import { useT } from "../../i18n/messages.ts";
 import { ComboboxField } from "../../ui/combobox-fields.tsx";
 import { Form } from "../../ui/form.tsx";
 import { NumberField, TextField } from "../../ui/form-fields.tsx";
@@ -13,6 +12,7 @@ import { SelectField } from "../../ui/select-field.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
+import { useAlertText } from "./alert-text.ts";
 
 interface AlertFormProps {
   readonly alert: AlertEntity | undefined;
@@ -20,7 +20,7 @@ interface AlertFormProps {
 }
 
 export function AlertForm({ alert, onSaved }: AlertFormProps) {
-  const t = useT();
+  const { t } = useAlertText();
   const form = useSchemaForm(alertSchema, {
     metric: "error_rate",
     ...alert?.value,
@@ -73,7 +73,7 @@ export function AlertForm({ alert, onSaved }: AlertFormProps) {
 }
 
 function Filters({ hasProject }: { hasProject: boolean }) {
-  const t = useT();
+  const { t } = useAlertText();
   const models = useQuery(modelsQuery).data?.data ?? [];
   const projects = useQuery(projectsQuery).data?.data ?? [];
   const upstreams = useQuery(upstreamsQuery).data?.data ?? [];

@@ -4,26 +4,26 @@ import { Link } from "@tanstack/react-router";
 import type { ShownEvent } from "../../../../contract/admin.ts";
 import type { EventData } from "../../../../contract/events.ts";
 import { listQuery } from "../../api/lists.ts";
-import { useT } from "../../i18n/messages.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Deliveries } from "../events/deliveries.tsx";
+import { useAlertText } from "./alert-text.ts";
 import { valueText } from "./rule-text.ts";
 
 const historyQuery = listQuery<ShownEvent>("/events", { type: "alert.*", limit: 50 });
 
 export function AlertHistory() {
-  const t = useT();
+  const { t, general } = useAlertText();
   const query = useQuery(historyQuery);
   return (
     <Card
       title={t("alerts.history")}
       actions={
         <Link to="/events" className="text-sm text-accent hover:underline">
-          {t("nav.events")}
+          {general("nav.events")}
         </Link>
       }
     >
@@ -42,19 +42,25 @@ export function AlertHistory() {
               columns={[
                 {
                   key: "time",
-                  header: t("column.time"),
+                  header: general("column.time"),
                   cell: ({ timestamp }) => <Time iso={timestamp} />,
                 },
                 { key: "name", header: t("alerts.name"), cell: ({ alert }) => alert.name },
                 {
                   key: "state",
                   header: t("alerts.state"),
-                  cell: ({ type }) =>
-                    type === "alert.firing" ? (
-                      <Badge tone="bad">{t("alerts.state.firing")}</Badge>
-                    ) : (
-                      <Badge tone="good">{t("alerts.state.resolved")}</Badge>
-                    ),
+                  cell: ({ type, alert }) => (
+                    <span className="flex flex-wrap gap-1">
+                      {type === "alert.firing" ? (
+                        <Badge tone="bad">{t("alerts.state.firing")}</Badge>
+                      ) : (
+                        <Badge tone="good">{t("alerts.state.resolved")}</Badge>
+                      )}
+                      {alert.silenced_until !== undefined && (
+                        <Badge tone="warn">{t("alerts.silenced")}</Badge>
+                      )}
+                    </span>
+                  ),
                 },
                 {
                   key: "value",
@@ -64,7 +70,7 @@ export function AlertHistory() {
                 },
                 {
                   key: "deliveries",
-                  header: t("events.deliveries"),
+                  header: general("events.deliveries"),
                   cell: ({ deliveries }) => (
                     <Deliveries deliveries={deliveries} onRedeliver={undefined} />
                   ),

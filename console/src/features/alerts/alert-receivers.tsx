@@ -4,7 +4,6 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { WebhookEntity } from "../../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
-import { useT } from "../../i18n/messages.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -14,6 +13,7 @@ import { Empty, QueryView } from "../../ui/states.tsx";
 import { WebhookForm } from "../webhooks/webhook-form.tsx";
 import { WebhookState } from "../webhooks/webhook-state.tsx";
 import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
+import { useAlertText } from "./alert-text.ts";
 
 const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
 
@@ -21,7 +21,7 @@ const isReceiver = ({ events }: WebhookEntity): boolean =>
   events.some((glob) => matchesGlob(glob, "alert.firing"));
 
 export function AlertReceivers() {
-  const t = useT();
+  const { t } = useAlertText();
   const query = useQuery(webhooksQuery);
   const queryClient = useQueryClient();
   const [isAdding, setAdding] = useState(false);
@@ -60,7 +60,7 @@ export function AlertReceivers() {
 }
 
 function Receivers({ webhooks }: { webhooks: readonly WebhookEntity[] }) {
-  const t = useT();
+  const { t, general } = useAlertText();
   if (webhooks.length === 0) {
     return <Empty title={t("alerts.receivers.none")}>{t("alerts.receivers.noneHint")}</Empty>;
   }
@@ -72,7 +72,7 @@ function Receivers({ webhooks }: { webhooks: readonly WebhookEntity[] }) {
           className="flex flex-wrap items-center justify-between gap-3 border-t border-line px-4 py-2.5 first:border-t-0"
         >
           <span className="flex min-w-0 flex-wrap items-center gap-2">
-            <Badge>{t(`webhooks.format.${format}`)}</Badge>
+            <Badge>{general(`webhooks.format.${format}`)}</Badge>
             {name !== null && <span className="font-medium">{name}</span>}
             <code className="min-w-0 font-mono text-xs break-all text-muted">{url}</code>
           </span>

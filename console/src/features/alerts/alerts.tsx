@@ -4,8 +4,6 @@ import { useState } from "react";
 import type { AlertEntity } from "../../../../contract/admin.ts";
 import { deleteEntity } from "../../api/entities.ts";
 import { listQuery } from "../../api/lists.ts";
-import { useT } from "../../i18n/messages.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -18,23 +16,36 @@ import { Time } from "../../ui/time.tsx";
 import { AlertForm } from "./alert-form.tsx";
 import { AlertHistory } from "./alert-history.tsx";
 import { AlertReceivers } from "./alert-receivers.tsx";
+import { AlertState } from "./alert-state.tsx";
+import { useAlertText } from "./alert-text.ts";
+import { AlertValue, measuredEveryMs } from "./alert-value.tsx";
 import { ruleText } from "./rule-text.ts";
+import { endSilence, SilenceForm } from "./silence-form.tsx";
 
 const alertsQuery = listQuery<AlertEntity>("/alerts");
 
 export function AlertsPage() {
-  const t = useT();
-  const query = useQuery(alertsQuery);
+  const { t, general } = useAlertText();
+  const query = useQuery({ ...alertsQuery, refetchInterval: measuredEveryMs });
   const queryClient = useQueryClient();
   const [edited, setEdited] = useState<AlertEntity | "new">();
+  const [silenced, setSilenced] = useState<AlertEntity>();
   const reload = () => queryClient.invalidateQueries({ queryKey: alertsQuery.queryKey });
-  const columns = useColumns(setEdited, async (alert) => {
-    await deleteEntity("/alerts", alert);
-    await reload();
+  const columns = useColumns({
+    edit: setEdited,
+    remove: async (alert) => {
+      await deleteEntity("/alerts", alert);
+      await reload();
+    },
+    silence: setSilenced,
+    endSilence: async (alert) => {
+      await endSilence(alert);
+      await reload();
+    },
   });
   return (
     <Page
-      title={t("nav.alerts")}
+      title={general("nav.alerts")}
       description={t("alerts.description")}
       actions={
         <Button look="primary" onClick={() => setEdited("new")}>
@@ -52,7 +63,7 @@ export function AlertsPage() {
               </Empty>
             ) : (
               <Table
-                label={t("nav.alerts")}
+                label={general("nav.alerts")}
                 rows={data}
                 rowKey={({ id }) => id}
                 columns={columns}
@@ -78,15 +89,31 @@ export function AlertsPage() {
           />
         )}
       </Dialog>
+      <Dialog
+        title={t("alerts.silence.title", { name: silenced?.id ?? "" })}
+        isOpen={silenced !== undefined}
+        onClose={() => setSilenced(undefined)}
+      >
+        {silenced && (
+          <SilenceForm
+            alert={silenced}
+            onSaved={async () => {
+              setSilenced(undefined);
+              await reload();
+            }}
+          />
+        )}
+      </Dialog>
     </Page>
   );
 }
 
+type AlertAction = (alert: AlertEntity) => unknown;
+
 function useColumns(
-  edit: (alert: AlertEntity) => void,
-  remove: (alert: AlertEntity) => Promise<void>,
+  actions: Readonly<Record<"edit" | "remove" | "silence" | "endSilence", AlertAction>>,
 ): readonly Column<AlertEntity>[] {
-  const t = useT();
+  const { t, general } = useAlertText();
   return [
     {
       key: "name",
@@ -103,12 +130,15 @@ function useColumns(
     },
     { key: "rule", header: t("alerts.rule"), cell: ({ value }) => ruleText(value, t) },
     {
+      key: "value",
+      header: t("alerts.value"),
+      cell: (alert) => <AlertValue alert={alert} />,
+    },
+    {
       key: "state",
       header: t("alerts.state"),
       sortBy: ({ state }) => t(`alerts.state.${state}`),
-      cell: ({ state }) => (
-        <Badge tone={state === "firing" ? "bad" : "good"}>{t(`alerts.state.${state}`)}</Badge>
-      ),
+      cell: (alert) => <AlertState alert={alert} />,
     },
     {
       key: "changed",
@@ -118,25 +148,32 @@ function useColumns(
     },
     {
       key: "actions",
-      header: t("column.actions"),
-      cell: (alert) =>
-        !alert.read_only && (
-          <RowMenu
-            name={alert.id}
-            actions={[
-              { label: t("action.edit"), onSelect: () => edit(alert) },
-              {
-                label: t("action.delete"),
-                isDangerous: true,
-                confirm: {
-                  title: t("alerts.delete.title", { name: alert.id }),
-                  description: t("alerts.delete.description"),
-                },
-                onSelect: () => remove(alert),
+      header: general("column.actions"),
+      cell: (alert) => (
+        <RowMenu
+          name={alert.id}
+          actions={[
+            { label: t("alerts.silence"), onSelect: () => actions.silence(alert) },
+            alert.silence !== null && {
+              label: t("alerts.silence.end"),
+              onSelect: () => actions.endSilence(alert),
+            },
+            !alert.read_only && {
+              label: general("action.edit"),
+              onSelect: () => actions.edit(alert),
+            },
+            !alert.read_only && {
+              label: general("action.delete"),
+              isDangerous: true,
+              confirm: {
+                title: t("alerts.delete.title", { name: alert.id }),
+                description: t("alerts.delete.description"),
               },
-            ]}
-          />
-        ),
+              onSelect: () => actions.remove(alert),
+            },
+          ]}
+        />
+      ),
     },
   ];
 }

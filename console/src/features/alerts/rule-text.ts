@@ -1,7 +1,7 @@
 /** Alert rules and their values as people read them. */
 import type { AlertEntity } from "../../../../contract/admin.ts";
-import type { Translate } from "../../i18n/messages.ts";
 import { shortDollars } from "../../lib/format.ts";
+import type { AlertText } from "./alert-text.ts";
 
 const units = {
   error_rate: (value: number) => `${value}%`,
@@ -16,7 +16,7 @@ export const valueText = (metric: AlertEntity["value"]["metric"], value: number)
 const defaultMinutes = 15;
 
 /** Such as `Error rate > 5% in 15 minutes · search`. */
-export function ruleText(value: AlertEntity["value"], t: Translate): string {
+export function ruleText(value: AlertEntity["value"], t: AlertText): string {
   const { metric, above, minutes = defaultMinutes, model, project, upstream } = value;
   const bound = `${t(`alerts.metric.${metric}`)} > ${valueText(metric, above)}`;
   const isWholeHours = minutes % 60 === 0;

@@ -38,7 +38,7 @@ function sentencesOf(entry: AuditEntry, t: AuditText): readonly string[] {
   const noun = nounOf(kind, t);
   const key = `audit.did.${action.replace(".", "-")}`;
   if (action === "project.members_updated") return memberSentences(entry, t);
-  if (isAuditKey(key)) return [t(key, { ...countsOf(after), subject })];
+  if (isAuditKey(key)) return [t(key, { ...namedIn(after), subject })];
   if (verb === "updated") {
     const sentences = changeSentences(entry, t);
     if (sentences.length > 0) return sentences;
@@ -53,12 +53,20 @@ function nounOf(kind: string, t: AuditText): string {
   return isAuditKey(key) ? t(key) : kind;
 }
 
-/** What the sentences of several keys at once name. */
-function countsOf(after: unknown): { readonly count: number; readonly to: string } {
-  const { count, keys, to } = membersOf(after);
+/** What the sentences of several keys at once, and of silences, name. */
+function namedIn(after: unknown): Readonly<Record<string, string | number>> {
+  const { count, keys, to, until, reason } = membersOf(after);
   const listed = Array.isArray(keys) ? keys.length : 0;
-  return { count: typeof count === "number" ? count : listed, to: String(to ?? "") };
+  return {
+    count: typeof count === "number" ? count : listed,
+    to: String(to ?? ""),
+    until: utcMinute(String(until ?? "")),
+    reason: String(reason ?? ""),
+  };
 }
+
+/** Such as `2026-11-19 14:20 UTC`. */
+const utcMinute = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`;
 
 const membersOf = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
