@@ -16,6 +16,7 @@ import { RequestRecord } from "../request/request-record.ts";
 import type { Reservation } from "../request/reservation.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type {
+  JobOwner,
   LineReservation,
   RangeReservation,
   ReservedRange,
@@ -26,10 +27,10 @@ interface JobBudgetOptions {
   readonly charging: Pick<RequestCharging, "reserve">;
   readonly budgets: Pick<Budgets, "setJobEntries">;
   readonly store: Pick<JobStore, "listReserved">;
-  /** The budgets of an API key and its project. Undefined if it has none, or was revoked. */
-  readonly budgetsOf: (keyId: string) => Caller["budgets"];
-  /** The budget of an end user or a tag of the project of the key. */
-  readonly endUserOrTagBudgetOf: (keyId: string, name: string) => BudgetedOwner | undefined;
+  /** Whom the lines of the job are charged to, also if its API key was revoked meanwhile. */
+  readonly payerOf: (job: JobOwner) => Pick<Caller, "budgets" | "project">;
+  /** The budget of an end user or a tag of the project. */
+  readonly endUserOrTagBudgetOf: (project: string, name: string) => BudgetedOwner | undefined;
   readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -52,7 +53,7 @@ interface LineCost {
 export type JobBudget = ReturnType<typeof createJobBudget>;
 
 export function createJobBudget(options: JobBudgetOptions) {
-  const { charging, budgets, store, budgetsOf, endUserOrTagBudgetOf, timers, now } = options;
+  const { charging, budgets, store, payerOf, endUserOrTagBudgetOf, timers, now } = options;
   const inTurn = createSerialize();
   /** A refresh that has not begun: it sees every row that was written until now. */
   let next: Promise<void> | undefined;
@@ -69,9 +70,10 @@ export function createJobBudget(options: JobBudgetOptions) {
       const { version, nanos, labels, ...kind } = charged.get(id) ?? row.reserved;
       // A budget with a likely cost admits no other one, also not those of the lines.
       const isLikely = kind.isLikely && !kind.runsNow;
-      const own = (budgetsOf(row.keyId) ?? []).map((owner) => ({ owner, nanos }));
+      const { budgets: owners = [], project = "" } = payerOf(row);
+      const own = owners.map((owner) => ({ owner, nanos }));
       const ofEndUsersAndTags = Object.entries(labels).flatMap(([name, ofName]) => {
-        const owner = endUserOrTagBudgetOf(row.keyId, name);
+        const owner = endUserOrTagBudgetOf(project, name);
         return owner ? [{ owner, nanos: ofName }] : [];
       });
       return { id, version, isLikely, amounts: [...own, ...ofEndUsersAndTags] };

@@ -2,7 +2,7 @@
 import { createImageJobHandlers } from "../api/image-jobs.ts";
 import { createRunLine } from "../api/run-line.ts";
 import { endUserOrTagBudgetOf } from "../attribution/end-user-and-tag-limits.ts";
-import { callerOfKey, findKey, payerOfJob } from "../auth/authenticate.ts";
+import { callerOfKey, payerOfJob } from "../auth/authenticate.ts";
 import type { OpenedEvents } from "../events/open-events.ts";
 import type { ClientFiles } from "../files/client-files.ts";
 import { createImageKind } from "../jobs/image-kind.ts";
@@ -80,11 +80,10 @@ export function wireJobs(
     charging,
     budgets,
     store,
-    budgetsOf: (keyId) => findKey(keyId, snapshot())?.budgets,
-    endUserOrTagBudgetOf: (keyId, label) => {
-      const { projects } = snapshot();
-      const project = projects?.get(findKey(keyId, snapshot())?.project ?? "");
-      return project && endUserOrTagBudgetOf(project, label);
+    payerOf: (job) => payerOfJob(job, snapshot()),
+    endUserOrTagBudgetOf: (name, owner) => {
+      const project = snapshot().projects?.get(name);
+      return project && endUserOrTagBudgetOf(project, owner);
     },
     timers: realTimers,
     now,

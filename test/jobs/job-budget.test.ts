@@ -31,9 +31,11 @@ const key = budgeted({ total: 1 });
 const rowOf = (number: number, dollars: number, version = 0): ReservedRange => ({
   jobId: "batch_1",
   number,
+  owner: "project:shop",
   keyId: "ci",
   reserved: { version, nanos: toNanos(dollars), labels: { "tag=art": toNanos(dollars / 2) } },
 });
+const shop = budgeted({ total: 100 }, "project");
 const tag = budgeted({ day: 1 }, "tag", "shop\tart");
 
 /** `rows`: what the database has. */
@@ -46,8 +48,9 @@ const budgetOf = (
     charging: { reserve },
     budgets,
     store: { listReserved: async () => [...rows] },
-    budgetsOf: (keyId) => (keyId === "ci" ? [key] : undefined),
-    endUserOrTagBudgetOf: (keyId, name) => (keyId === "ci" && name === "tag=art" ? tag : undefined),
+    payerOf: ({ keyId }) => ({ budgets: keyId === "ci" ? [key, shop] : [shop], project: "shop" }),
+    endUserOrTagBudgetOf: (project, name) =>
+      project === "shop" && name === "tag=art" ? tag : undefined,
     timers: realTimers,
     now: () => noon,
   });
@@ -69,7 +72,7 @@ test("the cost of images is reserved as that of images", async () => {
 
 test("what the rows of batches say is reserved, and released when their lines have ended", async () => {
   const { budgets } = createTestBudgets();
-  const rows = [rowOf(0, 0.5), rowOf(1, 0.25), { ...rowOf(2, 10), keyId: "revoked" }];
+  const rows = [rowOf(0, 0.5), rowOf(1, 0.25)];
   const budget = budgetOf(budgets, rows);
   await budget.refresh();
   expect(refusal(() => budgets.reserve([key], certain(0.5), noon)).kind).toBe("over_budget");
@@ -80,6 +83,14 @@ test("what the rows of batches say is reserved, and released when their lines ha
   rows.length = 0;
   await budget.refresh();
   budgets.reserve([key], certain(1), noon);
+});
+
+test("what the batch of a revoked API key may cost is reserved for its project and its tag", async () => {
+  const { budgets } = createTestBudgets();
+  const budget = budgetOf(budgets, [{ ...rowOf(0, 0.5), keyId: "revoked" }]);
+  await budget.refresh();
+  const reserved = [key, shop, tag].map((owner) => budgets.status(owner, noon)[0]?.reserved);
+  expect(reserved).toEqual([0, 0.5, 0.25]);
 });
 
 test("the budget of a tag has its own share, and charged lines are reserved no longer", async () => {
@@ -130,7 +141,7 @@ test("many calls at once read the rows twice at most, and the last of them sees 
         return found;
       },
     },
-    budgetsOf: () => [key],
+    payerOf: () => ({ budgets: [key] }),
     endUserOrTagBudgetOf: () => undefined,
     timers: realTimers,
     now: () => noon,

@@ -222,13 +222,14 @@ export const createJobStore = (db: SqlDatabase) => ({
   /** What is reserved for ranges whose lines have not ended. */
   async listReserved(): Promise<readonly ReservedRange[]> {
     const { rows } = await db.query<ReservedRow>(
-      `SELECT job_id, number, reserved, key_id
+      `SELECT job_id, number, reserved, owner, key_id
        FROM vexel.job_ranges JOIN vexel.jobs ON jobs.id = job_ranges.job_id
        WHERE reserved IS NOT NULL AND settled < job_ranges.lines`,
     );
     return rows.map((row) => ({
       jobId: row.job_id,
       number: row.number,
+      owner: row.owner,
       keyId: row.key_id,
       reserved: JSON.parse(row.reserved) as RangeReservation,
     }));

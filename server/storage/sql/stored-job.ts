@@ -191,12 +191,10 @@ export interface ClaimedRange extends Omit<NewRange, keyof RangeState>, RangeSta
   readonly lastError: LastError | null;
 }
 
-/** What is reserved for a range. */
-export interface ReservedRange {
+/** What is reserved for a range, and whose budgets those are. */
+export interface ReservedRange extends JobOwner {
   readonly jobId: string;
   readonly number: number;
-  /** The API key of the job. */
-  readonly keyId: string;
   readonly reserved: RangeReservation;
 }
 
@@ -316,6 +314,7 @@ export interface RangeRow {
 export interface ReservedRow {
   readonly job_id: string;
   readonly number: number;
+  readonly owner: string;
   readonly key_id: string;
   readonly reserved: string;
 }

@@ -2,7 +2,9 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { fakeVector } from "../../fake-upstream/vectors.ts";
+import { RateLimitError } from "openai";
+import { refusalOf } from "../../conformance/arrange.ts";
+import { fakeTokens, fakeVector } from "../../fake-upstream/vectors.ts";
 import { startGateway } from "../../harness.ts";
 import { until } from "../../until.ts";
 import { line, sdkOf } from "../lines.ts";
@@ -143,6 +145,46 @@ test("the batch of a revoked API key is canceled at the vendor, its results are 
   } finally {
     gateway.reload(yaml);
   }
+});
+
+test("what the batch of a revoked API key may cost stays reserved in the budgets of its project and of its tag", async () => {
+  Object.assign(vendor.control, { isReady: false });
+  const text = (name: string) => `${name} ${"word ".repeat(800)}`;
+  const lineOf = (id: string) =>
+    line(id, "/v1/embeddings", { model: "embedding", input: text(id), metadata: { team: "red" } });
+  const { price, factor } = vendorModels.openai;
+  const cost = (3 * fakeTokens(text("a")) * price * factor) / 1_000_000;
+  // Enough for the batch, or for one line of it at the full price, and not for both.
+  const total = 1.2 * cost;
+  const revoked = (changed: string, limited: string): string =>
+    changed.replace("{ name: one }", limited);
+  for (const limited of [
+    `{ name: one, budget: { total: ${total} } }`,
+    `{ name: one, perTag: { "team:red": { budget: { month: ${total} } } } }`,
+  ]) {
+    vendor.batches.length = 0;
+    vendor.control.failure = () => undefined;
+    gateway.reload(revoked(yaml, limited));
+    const { id } = await createBatch(client, ["a", "b", "c"].map(lineOf).join(""));
+    await until(() => vendor.batches[0]?.state === "running");
+    // The vendor does not cancel it for now.
+    failFor(/cancel$/, 500, 1000);
+    gateway.reload(revoked(withoutKey, limited));
+    // Longer than it takes each process to read what is reserved.
+    for (const end = Date.now() + 1500; Date.now() < end; await Bun.sleep(250)) {
+      const input = text(`now ${Date.now()}`);
+      const request = mate.embeddings.create({
+        ...{ model: "embedding", input },
+        ...({ metadata: { team: "red" } } as object),
+      });
+      expect(await refusalOf(request, RateLimitError)).toMatchObject({
+        code: "insufficient_quota",
+      });
+    }
+    vendor.control.failure = () => undefined;
+    await endOf(mate, id);
+  }
+  gateway.reload(yaml);
 });
 
 const expired = yaml.replace("budget: { total: 1 }", "$&, expires: 2020-01-01T00:00:00Z");

@@ -287,6 +287,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         expect(await store.listReserved()).toContainEqual({
           jobId: "batch_1",
           number: 0,
+          owner: first.job.owner,
           keyId: first.job.keyId,
           reserved: reservedOf(25),
         });
