@@ -22,7 +22,9 @@ const settleMs = 2 * 60_000;
 export type Step =
   /** The lines run as requests of this gateway, or end because their job does. */
   | "run"
-  /** The lines fail, because the vendor's batch cannot run them. */
+  /** It is recorded that the vendor's batch cannot run the lines, which releases what was reserved for it. */
+  | "refuse"
+  /** The lines run now, or fail, because the vendor's batch cannot run them. */
   | "fail"
   /** The lines are written into a file, which is uploaded to the vendor. */
   | "upload"
@@ -102,7 +104,7 @@ export function nextStep(range: RangeRow, around: Surroundings): Step {
 /** The vendor has certainly no batch. */
 function nextUnsent({ phase, job }: RangeRow, { hasVendor, payer }: Surroundings): Step {
   if (job.ending) return "run";
-  if (!hasVendor || payer === "moved") return "fail";
+  if (!hasVendor || payer === "moved") return "refuse";
   // Each line fails with the reason.
   if (payer === "gone" || payer === "revoked") return "run";
   return phase === "planned" ? "upload" : "create";
@@ -152,7 +154,7 @@ function nextAbandoned(range: RangeRow, { payer, answer, now }: Surroundings): S
   if (!answer) return range.phase === "creating" ? "find" : "abandon";
   if (answer.kind === "found") return "abandon";
   if (answer.kind === "missing" && now >= certainAt(range))
-    return payer === "moved" ? "fail" : "run";
+    return payer === "moved" ? "refuse" : "run";
   if (answer.kind === "canceling" && !answer.error) return "giveUp";
   return isLate(range.job, now) ? "giveUp" : "wait";
 }

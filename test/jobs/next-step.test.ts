@@ -80,9 +80,8 @@ test("the vendor's upstream is deleted: what may be billed is charged, and nothi
   for (const { range } of states()) {
     const around = { hasVendor: false, payer: "present", answer: undefined, now: start } as const;
     expect(nextStep(range, around)).toBe("giveUp");
-    expect(nextStep({ ...range, phase: "uploaded" }, around)).toBe(
-      range.job.ending ? "run" : "fail",
-    );
+    for (const phase of ["planned", "uploaded"] as const)
+      expect(nextStep({ ...range, phase }, around)).toBe(range.job.ending ? "run" : "refuse");
   }
 });
 

@@ -166,9 +166,7 @@ class OpenedRange {
       if (step === "run") return { lines: this.#plain() };
       if (step === "charge") return { lines: this.#withoutResults(payer) };
       if (step === "fail") return { lines: this.#failed() };
-      const taken = at
-        ? await this.#take(step, at, payer, answer)
-        : await this.#giveUp("its upstream was deleted, or has no batches any more");
+      const taken = await this.#take(step, at, payer, answer);
       if (taken && isOpened(taken)) return taken;
       // An answer is about the phase in which it came.
       answer = taken;
@@ -178,10 +176,12 @@ class OpenedRange {
   /** Undefined if the next step follows. */
   async #take(
     step: Exclude<Step, "run" | "charge" | "fail">,
-    at: VendorTarget,
+    at: VendorTarget | undefined,
     payer: ChargedLines | GatewayError,
     answer: VendorAnswer | undefined,
   ): Promise<Opened | VendorAnswer | undefined> {
+    if (step === "refuse") return (await this.#held.record({ phase: "refused" })) ? undefined : stopped;
+    if (step === "giveUp" || !at) return this.#giveUp(this.#reasonOf(at, payer, answer));
     const batch = new VendorBatch(this.#options, this.#held, at);
     switch (step) {
       case "upload":
@@ -198,8 +198,6 @@ class OpenedRange {
         return batch.wait(answer as VendorAnswer);
       case "deliver":
         return this.#deliver(batch, at, payer);
-      case "giveUp":
-        return this.#giveUp(this.#reasonOf(payer, answer));
       default:
         return batch[step]();
     }
@@ -210,7 +208,12 @@ class OpenedRange {
   }
 
   /** Why the results of the batch are not awaited any more. */
-  #reasonOf(payer: ChargedLines | GatewayError, answer: VendorAnswer | undefined): string {
+  #reasonOf(
+    at: VendorTarget | undefined,
+    payer: ChargedLines | GatewayError,
+    answer: VendorAnswer | undefined,
+  ): string {
+    if (!at) return "its upstream was deleted, or has no batches any more";
     if (answer?.kind === "unknown")
       return `the vendor does not know it any more: ${answer.error.message}`;
     if (answer?.kind === "canceling" && !answer.error) return messageOf(payer);

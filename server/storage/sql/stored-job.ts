@@ -25,7 +25,7 @@ export type JobStatus =
  * batch. `planned`: nothing was sent. `uploaded`: the input file is at the vendor, which has certainly no batch of it.
  * `creating`: the batch is being created, or may have been. `created`: the vendor runs it. `canceling`: the vendor was
  * told to end it. `delivering`: it has ended, and its results become those of the lines. `refused`: the vendor refused
- * it.
+ * it, or the model has no upstream with batches any more.
  */
 export type RangePhase =
   | "lines"

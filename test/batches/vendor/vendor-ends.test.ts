@@ -154,6 +154,36 @@ test("lines that run now, because the vendor's batch failed, may spend what was 
   }
 });
 
+test("lines that run now, because the model has another upstream, may spend what was reserved for the vendor's batch", async () => {
+  const { price } = vendorModels.openai;
+  const [lines, tokens] = [40, 250];
+  const text = Array.from({ length: lines }, (_, at) =>
+    inputLine(`${at}`, `${at} ${"word ".repeat(200)}`),
+  ).join("");
+  // Enough for the lines, and too little for the lines beside the reservation of the batch.
+  const total = ((lines * tokens * price) / 1_000_000) * 1.2;
+  const budgeted = yaml
+    .replace(/name: test, (key: \S+) }/, `name: moved, $1, budget: { total: ${total} } }`)
+    .replace("tier: 1 }", `tier: 1, price: { input: ${price} } }`);
+  // The file is uploaded, and the batch is not created.
+  vendor.control.failure = (request) => (request === "POST /v1/batches" ? 429 : undefined);
+  gateway.reload(budgeted);
+  try {
+    const { id } = await createBatch(client, text, atCheapest);
+    await until(() => vendor.requests.includes("POST /v1/batches"));
+    gateway.reload(budgeted.replace(/\{ upstream: vendor[^}]*\}, /, ""));
+    expect(await endOf(client, id)).toMatchObject({
+      status: "completed",
+      request_counts: { completed: lines, failed: 0 },
+    });
+    expect(vendor.batches).toEqual([]);
+    await until(() => vendor.files.size === 0);
+  } finally {
+    vendor.control.failure = () => undefined;
+    gateway.reload(yaml);
+  }
+});
+
 test("a line that runs now, because the vendor's batch failed, is refused if its full price exceeds the budget", async () => {
   vendor.control.outcome = "failed";
   const { price, factor } = vendorModels.openai;
