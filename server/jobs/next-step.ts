@@ -16,6 +16,11 @@ export const cancelMs = 15 * 60_000;
 /** A process that dies while it reads the results has tried too. Results that are given up have as many readings. */
 export const maxReadings = 3;
 
+/**
+ * A change of `vexel.yaml` reaches the replicas one after the other. Meanwhile, the older file of one may lack the
+ * upstream or the model of a batch that another has just sent, and may be about to get the results of.
+ */
+const rolloutMs = 10 * 60_000;
 /** After this time, a batch that is not in the vendor's list was not created: it is not paid for twice. */
 const settleMs = 2 * 60_000;
 
@@ -48,6 +53,8 @@ export type Step =
   | "end"
   /** The range is claimed again later. */
   | "wait"
+  /** So it is, because this process does not know its upstream or its model. Another one may. */
+  | "waitForConfiguration"
   /** Its results become those of the lines. */
   | "deliver"
   /** It is recorded that its results are not awaited any more. */
@@ -118,6 +125,8 @@ function nextSent(range: RangeRow, around: Surroundings): Step {
   const { phase, readings, job } = range;
   const { hasVendor, payer, now } = around;
   if (phase === "delivering" && readings >= maxReadings) return "charge";
+  if ((!hasVendor || payer === "gone") && now < range.phaseSince + rolloutMs)
+    return "waitForConfiguration";
   if (!hasVendor) return "giveUp";
   const mustEnd = job.ending !== null || payer === "revoked";
   if (payer === "gone") return nextAbandoned(range, around);

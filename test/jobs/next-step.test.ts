@@ -3,6 +3,8 @@ import { expect, test } from "bun:test";
 import { type Answer, cancelMs, nextLineStep, nextStep } from "../../server/jobs/next-step.ts";
 
 const minute = 60_000;
+/** In which a change of the configuration reaches every replica. */
+const rolloutMs = 10 * minute;
 const start = Date.UTC(2026, 10, 19);
 
 type Around = Parameters<typeof nextStep>[1];
@@ -78,10 +80,22 @@ test("a job that ended long ago does not wait for a vendor that does not say whe
 
 test("the vendor's upstream is deleted: what may be billed is charged, and nothing is asked", () => {
   for (const { range } of states()) {
-    const around = { hasVendor: false, payer: "present", answer: undefined, now: start } as const;
+    const now = start + rolloutMs;
+    const around = { hasVendor: false, payer: "present", answer: undefined, now } as const;
     expect(nextStep(range, around)).toBe("giveUp");
     for (const phase of ["planned", "uploaded"] as const)
       expect(nextStep({ ...range, phase }, around)).toBe(range.job.ending ? "run" : "refuse");
+  }
+});
+
+test("a replica whose file is older than that of the others abandons no batch that another has just sent", () => {
+  for (const { range } of states()) {
+    const at = (now: number, around: Partial<Around>) =>
+      nextStep(range, { hasVendor: true, payer: "present", answer: undefined, now, ...around });
+    for (const around of [{ hasVendor: false }, { payer: "gone" }] as const) {
+      expect(at(start + rolloutMs - 1, around)).toBe("waitForConfiguration");
+      expect(at(start + rolloutMs, around)).not.toBe("waitForConfiguration");
+    }
   }
 });
 

@@ -13,7 +13,7 @@ import { toDollars } from "../../lib/nano-dollars.ts";
 import { generatesImages } from "../../request/operation.ts";
 import type { Reservation } from "../../request/reservation.ts";
 import type { FileStore } from "../../storage/ports/file-store.ts";
-import type { ClaimedRange, LastError, Wait } from "../../storage/sql/stored-job.ts";
+import type { ClaimedRange, LastError } from "../../storage/sql/stored-job.ts";
 import type { Target } from "../../upstream/contract.ts";
 import { operationOf } from "../batches.ts";
 import { type Vendor, withDiscount } from "./choose-execution.ts";
@@ -232,13 +232,7 @@ export class VendorBatch {
 
   /** The vendor, or the storage, does not respond as it should. */
   tryAgain(error: Error): RangeEnd {
-    return { kind: "waits", wait: this.#waitAfter(error) };
-  }
-
-  #waitAfter(error: Error): Wait {
-    const { log, now } = this.#options;
-    log.warn("vendor-batch-delayed", { job: this.#job.id, reason: error.message });
-    return { until: retryAt(this.#job.createdAt, now()), error: reasonOf(error) };
+    return delayed(this.#held.range, error, this.#options);
   }
 
   get #job(): ClaimedRange["job"] {
@@ -344,6 +338,16 @@ const reasonOf = (error: Error): LastError =>
   error instanceof GatewayError
     ? lastErrorOf(error)
     : { code: "upstream_error", message: error.message.slice(0, 500) };
+
+/** The range is claimed again later, and says why. */
+export function delayed(
+  { job }: Pick<ClaimedRange, "job">,
+  error: Error,
+  { log, now }: Pick<VendorBatchOptions, "log" | "now">,
+): RangeEnd {
+  log.warn("vendor-batch-delayed", { job: job.id, reason: error.message });
+  return { kind: "waits", wait: { until: retryAt(job.createdAt, now()), error: reasonOf(error) } };
+}
 
 /**
  * The results of the batch are not awaited any more. From the time at which it ended, or from now on, its lines are

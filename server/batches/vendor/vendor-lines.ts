@@ -54,6 +54,7 @@ import { reservedFor, type SentLine, SentRequests } from "./sent-requests.ts";
 import { VendorError } from "./vendor-api.ts";
 import {
   type BatchLine,
+  delayed,
   type Ended,
   fileNamesOf,
   giveUp,
@@ -180,7 +181,14 @@ class OpenedRange {
     payer: ChargedLines | GatewayError,
     answer: VendorAnswer | undefined,
   ): Promise<Opened | VendorAnswer | undefined> {
-    if (step === "refuse") return (await this.#held.record({ phase: "refused" })) ? undefined : stopped;
+    if (step === "refuse")
+      return (await this.#held.record({ phase: "refused" })) ? undefined : stopped;
+    if (step === "waitForConfiguration")
+      return delayed(
+        this.#held.range,
+        at && payer instanceof GatewayError ? payer : failedError(noUpstream),
+        this.#options,
+      );
     if (step === "giveUp" || !at) return this.#giveUp(this.#reasonOf(at, payer, answer));
     const batch = new VendorBatch(this.#options, this.#held, at);
     switch (step) {
@@ -213,7 +221,7 @@ class OpenedRange {
     payer: ChargedLines | GatewayError,
     answer: VendorAnswer | undefined,
   ): string {
-    if (!at) return "its upstream was deleted, or has no batches any more";
+    if (!at) return noUpstream;
     if (answer?.kind === "unknown")
       return `the vendor does not know it any more: ${answer.error.message}`;
     if (answer?.kind === "canceling" && !answer.error) return messageOf(payer);
@@ -401,6 +409,7 @@ class OpenedRange {
 }
 
 const stopped: RangeEnd = { kind: "stopped" };
+const noUpstream = "its upstream was deleted, or has no batches any more";
 
 const isOpened = (taken: Opened | VendorAnswer): taken is Opened =>
   "lines" in taken || ["done", "stopped", "waits", "failed"].includes(taken.kind);

@@ -93,6 +93,7 @@ export const inputLine = (id: string, input: unknown): string =>
 
 export interface VexelBatch extends OpenAI.Batch {
   readonly vexel: {
+    readonly waiting: { readonly message: string } | null;
     readonly batch: string | null;
     readonly estimated_cost: { readonly now: number | null; readonly vendor: number | null } | null;
     readonly cost: { readonly actual: number; readonly now: number } | null;

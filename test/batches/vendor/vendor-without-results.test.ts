@@ -141,18 +141,29 @@ test("a batch whose results nobody can read is charged by its estimates, and fai
 });
 
 test.each([
-  ["the model", yaml.replace("id: embedding\n", "id: another\n"), "model_not_found"],
+  ["the model", yaml.replace("id: embedding\n", "id: another\n"), "model_not_found", /model/],
   [
     "the upstream",
     yaml.replace(/ {2}- \{ id: vendor.*\n/, "").replace(/\{ upstream: vendor[^}]*\}, /, ""),
     "vendor_batch_failed",
+    /upstream was deleted/,
   ],
 ])(
   "a batch at a vendor is charged by its estimates if %s is deleted meanwhile",
-  async (_, changed, code) => {
+  async (_, changed, code, reason) => {
     const id = await runningBatch();
     gateway.reload(changed);
     try {
+      // Another replica may know it, so this one waits, and says for what.
+      const waiting = async () => {
+        const { vexel } = (await client.batches.retrieve(id)) as VexelBatch;
+        return vexel.waiting?.message;
+      };
+      await until(async () => (await waiting()) !== undefined);
+      expect(await waiting()).toMatch(reason);
+      expect(rowsOf({ id })).toEqual([]);
+      // Ten minutes pass.
+      change("UPDATE job_ranges SET phase_since = phase_since - 600000 WHERE job_id = ?", id);
       const batch = await endOf(client, id);
       expect(batch.request_counts).toEqual({ total: 3, completed: 0, failed: 3 });
       expect(JSON.stringify((await resultsOf(client, batch)).get("a"))).toContain(code);
