@@ -97,7 +97,10 @@ interface LineAttemptsOptions {
   readonly runLine: RunLine;
   /** Throws GatewayError if the API key was revoked or has expired. */
   readonly callerOf: (keyId: string) => Caller;
-  /** The API key that is charged for what a vendor has run, also if it was revoked or has expired meanwhile. */
+  /**
+   * The API key that is charged for what a vendor has run, or an earlier process has sent, also if it was revoked or has
+   * expired meanwhile.
+   */
   readonly payerOf: (job: Pick<StoredJob, "keyId" | "owner">) => Caller;
   readonly controlOf: (jobId: string) => JobControl;
   /** The log of reservations for the time after a crash. */
@@ -234,14 +237,14 @@ export class LineAttempts {
   }
 
   async #send(
-    { line, range }: RunningLine,
+    { line, range, earlier }: RunningLine,
     context: LineContext,
   ): Promise<OutgoingResponse | GatewayError> {
     const { callerOf, payerOf, runLine, controlOf } = this.#options;
     const { id, keyId } = range.job;
     this.#inFlight++;
     try {
-      const caller = line.vendor ? payerOf(range.job) : callerOf(keyId);
+      const caller = line.vendor || earlier.sent > 0 ? payerOf(range.job) : callerOf(keyId);
       const signal = line.vendor
         ? context.signal
         : AbortSignal.any([controlOf(id).inFlightSignal, context.signal]);

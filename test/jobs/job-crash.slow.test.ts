@@ -21,18 +21,15 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-async function start(): Promise<GatewayProcess> {
-  running = await startProcess({
-    folder: folder.path,
-    yaml: vendorConfig(vendor.origin),
-  });
+async function start(yaml = vendorConfig(vendor.origin)): Promise<GatewayProcess> {
+  running = await startProcess({ folder: folder.path, yaml });
   return running;
 }
 
-const restart = async (signal: NodeJS.Signals): Promise<GatewayProcess> => {
+const restart = async (signal: NodeJS.Signals, yaml?: string): Promise<GatewayProcess> => {
   running?.kill(signal);
   await running?.exited;
-  return start();
+  return start(yaml);
 };
 
 const rowsOf = ({ id }: ImageJob) =>
@@ -76,4 +73,19 @@ test("after SIGKILL such a job is polled again, one that was sent to another ups
   });
   expect(await endOf(next, queued.id)).toMatchObject({ status: "completed" });
   expect(vendor.posts).toHaveLength(3);
+});
+
+test("an image that an earlier process has sent is charged to the project, and delivered, although its API key was revoked meanwhile", async () => {
+  const mateKey = "sk-mate-0123456789abcdef";
+  const yaml = `${vendorConfig(vendor.origin).replace("name: test", "$&, project: shop")}
+  - { name: mate, key: ${mateKey}, project: shop }
+projects: [{ name: shop }]
+`;
+  const job = await jobClient((await start(yaml)).url).submit({ model: "queued", prompt: "otter" });
+  await until(() => vendor.polls > 0);
+  const { url } = await restart("SIGKILL", yaml.replace(/.*name: test.*\n/, ""));
+  vendor.finish();
+  expect(await endOf(jobClient(url, mateKey), job.id)).toMatchObject({ status: "completed" });
+  await until(() => rowsOf(job).length > 0);
+  expect(rowsOf(job)).toMatchObject([{ project: "shop", status: 200, cost: 0.1 }]);
 });
