@@ -165,7 +165,10 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /** Creates the first administrator with the one-time link, as a user does at the first start. */
-export async function setUpAdmin(page: Page, { setupUrl }: ConsoleGateway): Promise<void> {
+export async function setUpAdmin(
+  page: Page,
+  { setupUrl }: Pick<ConsoleGateway, "setupUrl">,
+): Promise<void> {
   await page.goto(setupUrl);
   await page.getByLabel("Password", { exact: true }).fill(adminPassword);
   await page.getByRole("button", { name: "Create and sign in" }).click();

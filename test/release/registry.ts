@@ -2,30 +2,19 @@
  * A registry of npm packages on this machine (Verdaccio), which has the packages of npm's registry as well, and the
  * program pnpm. The first use installs both, at pinned versions.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../harness.ts";
 import { until } from "../until.ts";
-import { runCommand } from "./installed.ts";
-
-const folder = join(root, "node_modules/.cache/vexel-registry");
-// The newest Verdaccio needs Node 22.
-const manifest = JSON.stringify({
-  private: true,
-  dependencies: { pnpm: "10.34.9", verdaccio: "6.1.6" },
-  // A dependency of Verdaccio names a tag that not every mirror of the registry has.
-  overrides: { "node-fetch": "2.7.0" },
-});
+import { installPackages } from "./install-packages.ts";
 
 /** The path of `pnpm` or `verdaccio`. */
 function installedProgram(name: "pnpm" | "verdaccio"): string {
-  const file = join(folder, "package.json");
-  if (!existsSync(file) || readFileSync(file, "utf8") !== manifest) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json.new"), manifest);
-    runCommand(["cp", "package.json.new", "package.json"], folder);
-    runCommand(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"], folder);
-  }
+  const folder = installPackages("vexel-registry", {
+    // The newest Verdaccio needs Node 22.
+    dependencies: { pnpm: "10.34.9", verdaccio: "6.1.6" },
+    // A dependency of Verdaccio names a tag that not every mirror of the registry has.
+    overrides: { "node-fetch": "2.7.0" },
+  });
   return join(folder, "node_modules/.bin", name);
 }
 
