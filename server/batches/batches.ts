@@ -33,7 +33,7 @@ export interface BatchData extends JobWebhook {
   readonly inputFileId: string;
   readonly operation: BatchOperation;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** When the output files expire, in seconds after their creation. The default is the default. */
+  /** When the output files expire, in seconds after their creation. Null: the setting of the gateway applies. */
   readonly outputSeconds: number | null;
   /** The base URL of image links. */
   readonly publicUrl: string;

@@ -16,8 +16,8 @@ interface OwnerBudgetsOptions {
   /** Reads the sums of end users and tags. If absent, they are known. */
   readonly loadEndUsersAndTags?: ((accounts: readonly Account[]) => Promise<void>) | undefined;
   /**
-   * The process before was killed: it may have lost the events of thresholds that it had reached. They are emitted
-   * again, and those that are known are no new events.
+   * The previous process was killed, and may have lost events of thresholds. The events of all reached thresholds are
+   * emitted again, and recorded ones are ignored as duplicates.
    */
   readonly isAfterKill?: boolean;
 }
@@ -51,8 +51,7 @@ export class BudgetInPeriod {
   }
 
   /**
-   * Of what is spent alone: another replica may read stored rows before the replica that stored them takes them out of
-   * ended, and for this moment they count twice.
+   * Compares `spent` without `ended`: for a moment after another replica has stored rows, both may count them.
    */
   newThresholds(isRefused: boolean): readonly Threshold[] {
     return this.#thresholds.new(this.account.spent, this.limit, isRefused);

@@ -112,7 +112,7 @@ function bytesOf(vector: Vector, type: QuantizedType): QuantizedVector | undefin
   const bytes = type === "int8" ? new Int8Array(vector.length) : new Uint8Array(vector.length);
   for (let at = 0; at < bytes.length; at++) {
     bytes[at] = Number(numbers[at]);
-    // A number out of range is stored as another one, and a fraction without its fraction.
+    // The typed array wraps a number out of range and cuts fractions: then the vector does not have this type.
     if (bytes[at] !== numbers[at]) return undefined;
   }
   return bytes;

@@ -30,7 +30,7 @@ export function createClientAddress(trustedProxies: string): (request: Addressed
 }
 
 /**
- * The scheme of the client's request. Undefined if there is no trusted proxy says it, so it is that of the connection.
+ * The scheme of the client's request. Undefined if no trusted proxy sent it: the scheme of the connection applies.
  */
 export function createForwardedScheme(
   trustedProxies: string,

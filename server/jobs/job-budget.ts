@@ -55,7 +55,7 @@ export type JobBudget = ReturnType<typeof createJobBudget>;
 export function createJobBudget(options: JobBudgetOptions) {
   const { charging, budgets, store, payerOf, endUserOrTagBudgetOf, timers, now } = options;
   const inTurn = createSerialize();
-  /** A refresh that has not begun: it sees every row that was written until now. */
+  /** The queued refresh. It has not read the rows yet, so it sees everything that was written until now. */
   let next: Promise<void> | undefined;
 
   let rows: readonly ReservedRange[] = [];
@@ -68,7 +68,7 @@ export function createJobBudget(options: JobBudgetOptions) {
     const entries = rows.map((row) => {
       const id = idOf(row.jobId, row.number);
       const { version, nanos, labels, ...kind } = charged.get(id) ?? row.reserved;
-      // A budget with a likely cost admits no other one, also not those of the lines.
+      // A budget admits one estimate below its upper bound at a time. Lines that run now need this place themselves.
       const isLikely = kind.isLikely && !kind.runsNow;
       const { budgets: owners = [], project = "" } = payerOf(row);
       const own = owners.map((owner) => ({ owner, nanos }));
@@ -132,7 +132,7 @@ export function createJobBudget(options: JobBudgetOptions) {
   };
 }
 
-/** How long the reservation of a line may stand beside its charge. */
+/** The longest time in which a line counts as reserved and as charged. */
 const chargedMs = 100;
 
 const idOf = (jobId: string, number: number): string => `${jobId}-${number}`;
@@ -143,7 +143,7 @@ const estimateOf = ({ dollars, maxDollars, isCertain = true }: LineCost) => ({
   isCertain: isCertain && dollars !== null,
 });
 
-/** Changes of a range that no line makes, such as another upload, count this many versions. */
+/** A new reservation raises the version by this, and a charged line by 1: it is newer than any number of charged lines. */
 const changeVersions = 1_000_000;
 
 export const noReservation: RangeReservation = { version: 0, nanos: 0, labels: {} };

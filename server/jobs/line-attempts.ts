@@ -1,6 +1,6 @@
 /**
  * Runs one line until it has a result. A line that was refused for a limit, or because an upstream was down, is tried
- * again until the deadline of its job. The API key is looked up for each attempt, as it is then.
+ * again until the deadline of its job. Each attempt looks the API key up again: a revoked key sends nothing.
  */
 import { jobLineId } from "../../contract/job-line-id.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

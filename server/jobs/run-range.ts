@@ -1,7 +1,7 @@
 /**
  * Runs the lines of a claimed range. Image lines run one after the other, and each is settled at once, because it is
- * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated. A method that
- * returns a `RangeEnd` says that the range ends here, and why; undefined: it goes on.
+ * paid for. Embedding lines run concurrently and are settled together: after a crash, they are repeated. A method
+ * returns a `RangeEnd` if this process is done with the range, and undefined if it continues.
  */
 import { type BorrowedBytes, copyOf } from "../lib/borrowed-bytes.ts";
 import type { ByteTurns } from "../lib/byte-turns.ts";
@@ -63,7 +63,7 @@ export interface RunRangeOptions {
 /** Results in memory are written when they have this size, or after this time: a crash loses no more. */
 const flushBytes = 8 * 1024 * 1024;
 const flushMs = 5000;
-/** Lines that the database did not settle are sent again, and paid for again: not at once. */
+/** The shortest wait before a range is claimed again after an error: its unsettled lines are sent, and billed, again. */
 const minWaitMs = 10_000;
 /** How often the row shows that lines wait: many of them may fail at the same time. */
 const showWaitMs = 1000;
@@ -146,8 +146,8 @@ export class RangeRun implements HeldRange {
   }
 
   /**
-   * An earlier process may have written results. While a batch of the vendor is polled, there are none: lines that end
-   * without it are written from the same line again, which replaces them.
+   * Whether an earlier process may have written results that it did not settle. Until the results of a vendor's batch
+   * are delivered, no process writes any.
    */
   get #mayHaveResults(): boolean {
     const { attempts, phase } = this.#range;

@@ -185,7 +185,7 @@ function reservedFor(
   return withLine({ ...noReservation, ...(reservation.isLikely && { isLikely: true }) }, line);
 }
 
-/** Unless the database has started the job, although this process was not told. */
+/** Deletes the job, unless the database has committed its start and only the confirmation was lost. */
 async function discard(id: string, { store, files, holder }: SubmitImageJobOptions): Promise<void> {
   if ((await store.discard(id, holder)) || !(await store.findById(id)))
     await files.removeFolder(jobFolder(id));

@@ -7,11 +7,11 @@ import { sleep, type Timers } from "../lib/timers.ts";
 interface RetryBounds {
   readonly minMs?: number;
   readonly maxMs?: number;
-  /** How long the response says to wait. The default, and 0: it does not say. */
+  /** The wait that the response suggests. 0, the default: none. */
   readonly suggestedMs?: number;
 }
 
-/** How long until the next attempt: the longer it has taken, the longer, or as long as the response says. */
+/** The time until the next attempt: what the response suggests, or longer the longer the attempts have taken. */
 export const retryDelay = (
   elapsedMs: number,
   { minMs = 1000, maxMs = 60_000, suggestedMs = 0 }: RetryBounds = {},

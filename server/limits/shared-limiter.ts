@@ -75,9 +75,9 @@ interface Pending {
 
 /** After an error, the shares of the limits apply for this time. */
 const retryMs = 100;
-/** The longest delay of an update that no call takes along. */
+/** After this time, an update is sent in a call of its own instead of with the call of a request. */
 const updateMs = 2;
-/** The most budgets that the call of a request takes along. */
+/** The most changed budgets that the call of a request carries. */
 const takeAlong = 20;
 
 export class SharedLimiter {

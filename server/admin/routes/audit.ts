@@ -8,6 +8,7 @@ import type { AuditFilter, AuditLog, StoredAuditEntry } from "../../storage/sql/
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 import { nextCursor, pageQuery, readPage } from "../read-page.ts";
 import { readQuery } from "../read-query.ts";
+import { time } from "../reads/request-filter.ts";
 import { csvLine } from "../reads/usage-csv.ts";
 import { respondWithCsv } from "../respond-with-csv.ts";
 
@@ -19,16 +20,8 @@ const filters = {
     .optional()
     .describe("An action, such as `key.created`, or all of a kind, such as `key.*`."),
   subject: z.string().max(300).optional().describe("The name or the id of what was changed."),
-  from: z.iso
-    .datetime({ offset: true })
-    .max(40)
-    .optional()
-    .describe("Only entries from this time on."),
-  to: z.iso
-    .datetime({ offset: true })
-    .max(40)
-    .optional()
-    .describe("Only entries before this time."),
+  from: time("Only entries from this time on."),
+  to: time("Only entries before this time."),
 };
 const auditQuery = pageQuery.extend(filters);
 const csvQuery = z.object(filters);
@@ -82,12 +75,12 @@ export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
   ];
 }
 
-const filterOf = ({ from, to, ...filter }: z.output<typeof csvQuery>): AuditFilter => ({
-  actor: filter.actor,
-  action: filter.action,
-  subject: filter.subject,
-  from: from === undefined ? undefined : Date.parse(from),
-  to: to === undefined ? undefined : Date.parse(to),
+const filterOf = (query: z.output<typeof csvQuery>): AuditFilter => ({
+  actor: query.actor,
+  action: query.action,
+  subject: query.subject,
+  from: query.from,
+  to: query.to,
 });
 
 const columns = ["at", "actor", "action", "subject", "before", "after", "address"] as const;

@@ -1,7 +1,7 @@
 /**
- * Charges a line that a vendor has, or may have, and of which there is no result: the vendor may bill it. Its ledger row
- * has the estimate, and the id and the time that the row of its result would have. So it is charged once, whatever is
- * repeated. No stage of the pipeline is asked: the model, the upstream and the API key may be gone.
+ * Charges a line without a result that the vendor may bill. Its ledger row has the estimate, and the id and time that
+ * the row of a result would have: a second charge of the line writes the same row. No stage of the pipeline runs, because
+ * the model, the upstream and the API key may be deleted.
  */
 import { jobLineId } from "../../../contract/job-line-id.ts";
 import { itemsOf } from "../../embeddings/split.ts";
@@ -45,7 +45,7 @@ export const createChargeWithoutResult =
     record.model = model;
     record.endUser = endUser;
     record.tags = tags;
-    // The row has its id only, and it may be deleted.
+    // The ledger row needs only the upstream's id. The upstream may be deleted.
     const upstream = { id: vendorTarget?.upstream ?? "" } as Target["upstream"];
     const target = { ...sentTo.target, upstream };
     record.startAttempt({ target, startedAt: undefined });

@@ -125,7 +125,7 @@ export const openai: VendorApi = {
   ...batches,
   // The file may have 200 MB, and a base64 vector 16 kB.
   limits: { lines: 50_000, bytes: 200_000_000, inputs: 50_000 },
-  // 50,000 as well. An image has megabytes, and the file of results is stored here.
+  // OpenAI takes 50,000. An image has megabytes, and the gateway stores the file of results.
   imageLimits: { lines: 500, bytes: 200_000_000, inputs: 500 },
   urlOf: (url) => urlBefore(url, "embeddings") ?? urlBefore(url, "images/generations"),
   // A batch has one model.

@@ -1,7 +1,7 @@
 /**
- * What a vendor's batch was asked, in a file beside its input: each request as the vendor got it, and once what its
- * results are read and charged with. Results are delivered hours later from here, so neither a changed configuration
- * nor a changed price matters to what was sent.
+ * The requests of a vendor's batch, in a file beside its input: each request as the vendor got it, and once the target,
+ * model and price with which the results are read and charged. Results come hours later: a configuration or price that
+ * has changed since does not apply to them.
  */
 import type { ErrorKind } from "../../../contract/errors.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";

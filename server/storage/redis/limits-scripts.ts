@@ -25,13 +25,13 @@ export const leaseMs = 3000;
 
 /** A replica that waits looks again after 50 to 100 ms. One that has not looked for this long does not wait any more. */
 const waitingGoneMs = 150;
-/** A bucket that is full is kept this long: a request that ends later than it must not find it lost. */
+/** How long a full bucket is kept, for requests that settle after it has refilled. */
 const fullBucketMs = rateWindowMs;
 /** The parts of an item: a limit of N items per minute refills N parts per millisecond. */
 const parts = rateWindowMs;
 /** The ended amount of a replica without news is forgotten after this time. */
 export const forgetEndedMs = 86_400_000;
-/** Also if it stays the same, the time of an ended amount is news this often. */
+/** The time of an unchanged ended amount is written again this often, so that it is not forgotten. */
 export const refreshEndedMs = 3_600_000;
 /** A budget that is not used is kept this long: ended amounts are forgotten by a call, which reports it. */
 const budgetRetentionMs = 2 * forgetEndedMs;

@@ -171,8 +171,8 @@ export const createJobStore = (db: SqlDatabase) => ({
     db.transaction((queries) => claimRange(queries, claim, db.lockRows)),
 
   /**
-   * Records how many upstream requests of a line are sent, before they are, and the upstreams' jobs. 0: those that were
-   * sent are known not to be billed. False: the claim was lost, and nothing may be sent.
+   * Records how many upstream requests of a line are sent, before they are, and the upstreams' jobs. `sent` is 0 if
+   * no sent request is billed. Returns false if the claim was lost: then nothing may be sent.
    */
   async recordSent(
     { jobId, number, holder }: RangeClaim,

@@ -185,7 +185,7 @@ export interface ClaimedRange extends Omit<NewRange, keyof RangeState>, RangeSta
   readonly attempts: number;
   /** Upstream requests of the line in flight that an earlier holder sent, or was about to. */
   readonly sent: number;
-  /** The jobs of upstreams for them, as JSON. Null if there are none, and whether the line was billed is unknown. */
+  /** The upstreams' jobs of these requests, as JSON, for another process to poll. Null if none is known. */
   readonly upstreamJobs: string | null;
   /** Why the last attempt ended. Null if lines have ended since. */
   readonly lastError: LastError | null;

@@ -43,7 +43,7 @@ export function typeText(document: OpenApiDocument, given: Schema, within: Withi
     .join(" | ");
 }
 
-/** A generated schema limits every integer to those that JSON has. */
+/** Without the bounds of integers in JSON, which generated schemas have at every integer. */
 function rangeText({ minimum, maximum }: Schema): string {
   const [from, to] = [minimum, maximum].map((value) =>
     value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined,

@@ -1,4 +1,4 @@
-/** The value of one filter of requests: one of few, one of those that the requests have, or a text. */
+/** The control for the value of a filter: a choice of a few values, a choice of values in the ledger, or free text. */
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { User } from "../../../../contract/admin.ts";

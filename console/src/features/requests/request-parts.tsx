@@ -1,4 +1,4 @@
-/** What is known about one request: on its page, and beside the list. */
+/** The parts that the page of a request and the panel beside the list of requests share. */
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { canSomewhere } from "../../../../contract/admin/roles.ts";
 import type { RequestDetail } from "../../../../contract/admin.ts";
