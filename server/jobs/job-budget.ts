@@ -1,10 +1,11 @@
 /**
  * Budgets of jobs, which outlive processes. While a process accepts an image job, or prepares a batch at a vendor, it
- * reserves the upper bound of the cost, or the estimate if only that fits, as for any request. Then the row of the range
- * has what is reserved for each owner, and every process reserves what the rows say, under the name of the range: it does not matter which process wrote it, which one
- * runs the lines, and which ones end. The lines are charged as requests, and no budget that has reserved them refuses
- * them; a line that a vendor's batch did not run, and that is sent at the full price, needs room for the rest. The
- * process that runs them reserves less with each line that is charged; the row follows when they are settled.
+ * reserves the upper bound of the cost, or the estimate if only that fits, as for any request. Then the row of the
+ * range has what is reserved for each owner, and every process reserves what the rows say, under the name of the range:
+ * it does not matter which process wrote it, which one runs the lines, and which ones end. The lines are charged as
+ * requests, and no budget that has reserved them refuses them; a line that a vendor's batch did not run, and that is
+ * sent at the full price, needs room for the rest. The process that runs them reserves less with each line that is
+ * charged; the row follows when they are settled.
  */
 import type { BudgetedOwner } from "../../contract/limits-and-budgets.ts";
 import type { Budgets } from "../budgets/budgets.ts";
@@ -95,7 +96,8 @@ export function createJobBudget(options: JobBudgetOptions) {
   return {
     /**
      * For lines that no row reserves yet: the cost of a query, or an amount in US dollars. Null if it is unknown.
-     * `isCertain`: false if the cost of some of the lines is unknown, and not part of the amount. Throws GatewayError if a budget is too small. Undefined if there is no budget.
+     * `isCertain`: false if the cost of some of the lines is unknown, and not part of the amount. Throws GatewayError
+     * if a budget is too small. Undefined if there is no budget.
      */
     reserve: async (
       name: string,
@@ -143,7 +145,9 @@ const estimateOf = ({ dollars, maxDollars, isCertain = true }: LineCost) => ({
   isCertain: isCertain && dollars !== null,
 });
 
-/** A new reservation raises the version by this, and a charged line by 1: it is newer than any number of charged lines. */
+/**
+ * A new reservation raises the version by this, and a charged line by 1: it is newer than any number of charged lines.
+ */
 const changeVersions = 1_000_000;
 
 export const noReservation: RangeReservation = { version: 0, nanos: 0, labels: {} };

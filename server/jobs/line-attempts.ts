@@ -127,7 +127,7 @@ interface RunningLine {
   /** The line of the range, from 0. */
   readonly at: number;
   /** What an earlier process has sent of the line. */
-  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
+  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamOperations">;
   /** The cost of each attempt, in US dollars, if it is known. */
   readonly onCost: (dollars: number) => void;
   /** The line failed, and is tried again. */

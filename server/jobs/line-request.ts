@@ -21,7 +21,7 @@ import type { JobLineContext, VendorLine } from "../request/job-line.ts";
 import type { SecretBox } from "../storage/encrypt-secret.ts";
 import type { JobStore } from "../storage/sql/job-store.ts";
 import type { ClaimedRange, LastError, RangeClaim } from "../storage/sql/stored-job.ts";
-import type { PendingJob } from "../upstream/adapter.ts";
+import type { PendingOperation } from "../upstream/adapter.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { JobLine } from "./job-kind.ts";
 
@@ -117,12 +117,12 @@ async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<Borrowe
   else for await (const chunk of body) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-interface UpstreamJob {
+interface UpstreamOperation {
   /** The id of the upstream, and its own name for the model. */
   readonly upstream: string;
   readonly model: string;
   /** The poll request has the API key of the upstream, so it is encrypted. */
-  readonly job: string;
+  readonly pending: string;
 }
 
 interface LineContextOptions {
@@ -135,12 +135,12 @@ interface LineContextOptions {
   readonly reservedPart: number | undefined;
   readonly vendor: VendorLine | undefined;
   readonly fingerprint: string | undefined;
-  /** The upstream's job is on disk, so a crash does not lose it: its cost is charged when it ends. */
+  /** The upstream's operation is on disk, so a crash does not lose it: its cost is charged when it ends. */
   readonly onRecorded: () => void;
   /** US dollars. */
   readonly onCost: (dollars: number) => void;
   /** What an earlier process has sent of the line. */
-  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
+  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamOperations">;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
   /** Aborted when the job ends early: a line that is not sent yet never is. Undefined if the line goes on. */
@@ -155,12 +155,12 @@ export class LineContext implements JobLineContext {
   readonly reservedPart: number | undefined;
   readonly vendor: VendorLine | undefined;
   readonly #inTurn = createSerialize();
-  readonly #resumed: UpstreamJob[] | undefined;
+  readonly #resumed: UpstreamOperation[] | undefined;
   readonly #aborted = new AbortController();
   /** Of its request. Undefined if it has not failed. */
   error: LastError | undefined;
   #sent = 0;
-  #jobs: UpstreamJob[] = [];
+  #operations: UpstreamOperation[] = [];
 
   constructor(options: LineContextOptions) {
     this.#options = options;
@@ -171,12 +171,12 @@ export class LineContext implements JobLineContext {
     this.vendor = options.vendor;
     options.stopping.addEventListener("abort", this.#onStopping, { once: true });
     options.ending?.addEventListener("abort", this.#onEnding, { once: true });
-    const { sent, upstreamJobs } = options.earlier;
+    const { sent, upstreamOperations } = options.earlier;
     if (sent === 0) return;
-    const jobs = JSON.parse(upstreamJobs ?? "[]") as UpstreamJob[];
+    const operations = JSON.parse(upstreamOperations ?? "[]") as UpstreamOperation[];
     this.#sent = sent;
-    this.#jobs = [...jobs];
-    this.#resumed = [...jobs];
+    this.#operations = [...operations];
+    this.#resumed = [...operations];
   }
 
   /** A line that is resumed was claimed by the process that sent it. */
@@ -188,18 +188,18 @@ export class LineContext implements JobLineContext {
     return this.#sent > 0;
   }
 
-  /** Another process can poll every upstream job of the line. */
+  /** Another process can poll every operation of the line at an upstream. */
   get isResumable(): boolean {
-    return this.#sent > 0 && this.#jobs.length === this.#sent;
+    return this.#sent > 0 && this.#operations.length === this.#sent;
   }
 
-  get keepsUpstreamJob(): boolean {
+  get keepsUpstreamOperation(): boolean {
     return this.#options.stopping.aborted;
   }
 
   /**
-   * Aborted when the gateway stops and the next process can go on, which polls every upstream job of the line, or when
-   * the job ends before the line is sent.
+   * Aborted when the gateway stops and the next process can go on, which polls every operation of the line at an
+   * upstream, or when the job ends before the line is sent.
    */
   get signal(): AbortSignal {
     return this.#aborted.signal;
@@ -225,17 +225,17 @@ export class LineContext implements JobLineContext {
   }
 
   async beforeSend(): Promise<void> {
-    // What an earlier process sent besides its upstream jobs may have been billed.
+    // What an earlier process sent besides these operations may have been billed.
     if (this.#resumed) throw interruptedError();
     this.signal.throwIfAborted();
     this.#sent++;
     await this.#record();
   }
 
-  async onUpstreamJob({ upstream, model }: Target, pending: PendingJob): Promise<void> {
+  async onUpstreamOperation({ upstream, model }: Target, pending: PendingOperation): Promise<void> {
     const { secrets, claim, onRecorded } = this.#options;
     const encrypted = secrets.encrypt(JSON.stringify(pending), claim.jobId);
-    this.#jobs.push({ upstream: upstream.id, model, job: encrypted });
+    this.#operations.push({ upstream: upstream.id, model, pending: encrypted });
     try {
       await this.#record();
     } catch {
@@ -243,16 +243,16 @@ export class LineContext implements JobLineContext {
       return;
     }
     onRecorded();
-    if (this.keepsUpstreamJob) this.#onStopping();
+    if (this.keepsUpstreamOperation) this.#onStopping();
   }
 
-  takeUpstreamJob(target: Target): PendingJob | undefined {
-    const at = this.#resumed?.findIndex((job) => isAt(job, target)) ?? -1;
+  takeUpstreamOperation(target: Target): PendingOperation | undefined {
+    const at = this.#resumed?.findIndex((each) => isAt(each, target)) ?? -1;
     const [found] = at < 0 ? [] : (this.#resumed?.splice(at, 1) ?? []);
     if (!found) return undefined;
     const { secrets, claim } = this.#options;
     try {
-      return JSON.parse(secrets.decrypt(found.job, claim.jobId)) as PendingJob;
+      return JSON.parse(secrets.decrypt(found.pending, claim.jobId)) as PendingOperation;
     } catch {
       // Encrypted with a secret that this process does not know.
       throw interruptedError();
@@ -261,7 +261,9 @@ export class LineContext implements JobLineContext {
 
   permitted<C extends { readonly target: Target }>(candidates: readonly C[]): readonly C[] {
     if (!this.#resumed) return candidates;
-    const known = candidates.filter(({ target }) => this.#jobs.some((job) => isAt(job, target)));
+    const known = candidates.filter(({ target }) =>
+      this.#operations.some((each) => isAt(each, target)),
+    );
     // The target was removed from the configuration meanwhile.
     if (known.length === 0) throw interruptedError();
     return known;
@@ -270,8 +272,8 @@ export class LineContext implements JobLineContext {
   async #record(): Promise<void> {
     const { store, claim } = this.#options;
     const record = (): Promise<boolean> => {
-      const jobs = this.#jobs.length > 0 ? JSON.stringify(this.#jobs) : null;
-      return store.recordSent(claim, this.#sent, jobs);
+      const operations = this.#operations.length > 0 ? JSON.stringify(this.#operations) : null;
+      return store.recordSent(claim, this.#sent, operations);
     };
     let isHeld: boolean;
     try {
@@ -283,7 +285,7 @@ export class LineContext implements JobLineContext {
   }
 }
 
-const isAt = ({ upstream, model }: UpstreamJob, target: Target): boolean =>
+const isAt = ({ upstream, model }: UpstreamOperation, target: Target): boolean =>
   upstream === target.upstream.id && model === target.model;
 
 export const interruptedError = (): GatewayError =>

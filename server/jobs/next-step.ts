@@ -5,9 +5,9 @@
  * The way of a range. A process claims it for the time of a lease, which it renews, and writes its name into the row
  * (`holder`). It takes one step after the other, and records each step that costs money before it takes it. When it
  * cannot go on, it gives the range back, with the time of the next attempt and the last error. If it dies, its lease
- * ends, and any process claims the range. Every change of the row names the holder, so a process that has lost its claim
- * changes nothing. A canceled job has `ending`: its ranges are claimed as before, what was sent is awaited or canceled at
- * the upstream, and the other lines end without running.
+ * ends, and any process claims the range. Every change of the row names the holder, so a process that has lost its
+ * claim changes nothing. A canceled job has `ending`: its ranges are claimed as before, what was sent is awaited or
+ * canceled at the upstream, and the other lines end without running.
  */
 import type { ClaimedRange, StoredJob } from "../storage/sql/stored-job.ts";
 
@@ -80,8 +80,8 @@ interface Surroundings {
   /** The upstream that the lines are for exists, and has batches. */
   readonly hasVendor: boolean;
   /**
-   * `moved`: the model has another upstream now. `revoked`: the API key was revoked, or has expired. `gone`: the model was
-   * deleted, or the API key may not use it any more.
+   * `moved`: the model has another upstream now. `revoked`: the API key was revoked, or has expired. `gone`: the model
+   * was deleted, or the API key may not use it any more.
    */
   readonly payer: "present" | "moved" | "revoked" | "gone";
   /** Undefined if the vendor was not asked in this phase since the range was claimed. */
@@ -191,7 +191,7 @@ export type LineStep =
 interface LineState {
   readonly line: { readonly failure?: unknown; readonly vendor?: unknown };
   /** What an earlier process has sent of it. */
-  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamJobs">;
+  readonly earlier: Pick<ClaimedRange, "sent" | "upstreamOperations">;
   readonly isStopping: boolean;
   readonly isPaused: boolean;
   readonly isEnding: boolean;
@@ -206,5 +206,5 @@ export function nextLineStep(state: LineState): LineStep {
   // The vendor has run it, and bills it.
   if (line.vendor) return "send";
   if (earlier.sent === 0) return isEnding ? "skip" : "send";
-  return earlier.upstreamJobs === null ? "interrupted" : "send";
+  return earlier.upstreamOperations === null ? "interrupted" : "send";
 }

@@ -63,7 +63,9 @@ export interface RunRangeOptions {
 /** Results in memory are written when they have this size, or after this time: a crash loses no more. */
 const flushBytes = 8 * 1024 * 1024;
 const flushMs = 5000;
-/** The shortest wait before a range is claimed again after an error: its unsettled lines are sent, and billed, again. */
+/**
+ * The shortest wait before a range is claimed again after an error: its unsettled lines are sent, and billed, again.
+ */
 const minWaitMs = 10_000;
 /** How often the row shows that lines wait: many of them may fail at the same time. */
 const showWaitMs = 1000;
@@ -268,7 +270,7 @@ export class RangeRun implements HeldRange {
       claim: this.#claim,
       line,
       at,
-      earlier: isFirst ? this.#claimed : { sent: 0, upstreamJobs: null },
+      earlier: isFirst ? this.#claimed : { sent: 0, upstreamOperations: null },
       onCost: (dollars) => this.#addCost(dollars, line.vendor?.priceFactor ?? 1),
       onWait: (wait) => this.#showWait(wait),
     });

@@ -1,7 +1,7 @@
 /** What the pipeline needs to know of a request that is a line of a job. */
 import type { UpstreamResponse } from "../upstream/adapter.ts";
 import type { EmbeddingsQuery, GenerationQuery, Target } from "../upstream/contract.ts";
-import type { SendRecord } from "../upstream/poll-job.ts";
+import type { SendRecord } from "../upstream/poll-operation.ts";
 import type { PermittedModel } from "./caller.ts";
 
 export interface JobLineContext extends SendRecord {

@@ -77,7 +77,7 @@ export interface EmbeddingsAdapter {
   ): Promise<EmbeddingsResponse>;
 }
 
-/** Maps image requests. An upstream may respond with a pending job, which is then polled. */
+/** Maps image requests. An upstream may respond with a pending operation, which is then polled. */
 export interface ImageAdapter<Q extends GenerationQuery = GenerationQuery> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
   readonly fromUpstream: ReadImages;
@@ -96,19 +96,19 @@ export interface ImageAdapter<Q extends GenerationQuery = GenerationQuery> {
   };
 }
 
-/** Reads the response to an image request, and the responses to polls of its job. */
+/** Reads the response to an image request, and the responses to polls of its operation. */
 export type ReadImages = (
   response: UpstreamResponse,
   context: ImageRequestContext,
-) => Promise<ImageResponse | PendingJob>;
+) => Promise<ImageResponse | PendingOperation>;
 
 export interface ImageRequestContext {
   readonly query: GenerationQuery;
   readonly target: Target;
   /** Temp storage for large parts of the response. */
   readonly temp: RequestTemp;
-  /** The job that was polled. If absent, this is the response to the first request, or the vendor has no job ids. */
-  readonly jobId?: string;
+  /** The operation that was polled. If absent, this is the response to the first request, or the vendor has no ids. */
+  readonly operationId?: string;
 }
 
 /** A free request for a list of models. */
@@ -124,16 +124,16 @@ export interface ModerationAdapter {
   fromUpstream(response: UpstreamResponse): Promise<ModerationResponse>;
 }
 
-/** A job that is not done yet. */
-export interface PendingJob {
+/** An operation that is not done yet. */
+export interface PendingOperation {
   readonly kind: "pending";
-  /** The vendor's id of the job. Absent in the response to a poll: unchanged. */
-  readonly jobId?: string;
+  /** The vendor's id of the operation. Absent in the response to a poll: unchanged. */
+  readonly operationId?: string;
   /** The poll request. Absent in the response to a poll: unchanged. */
   readonly poll?: UpstreamRequest;
   /** Its cost in US dollars, if the upstream reports it in advance. */
   readonly cost?: number;
-  /** Cancels the job. */
+  /** Cancels the operation. */
   readonly cancel?: UpstreamRequest;
   /** The time until the next poll, if the upstream gives it. */
   readonly afterMs?: number;

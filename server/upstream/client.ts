@@ -28,11 +28,11 @@ import type {
 import type { CredentialCache } from "./credentials/credential-cache.ts";
 import { createModelLists } from "./model-lists.ts";
 import {
-  pollJob,
+  pollOperation,
   type SendAuthenticated,
   type SendRecord,
   streamPartialImages,
-} from "./poll-job.ts";
+} from "./poll-operation.ts";
 import { sketchCapabilities } from "./sketch-capabilities.ts";
 import type { SendUpstreamRequest } from "./transport/index.ts";
 
@@ -172,17 +172,25 @@ export function createUpstreamClient({
     if (endpoint.models)
       await confirmModel(endpoint.models, { query, target, temp }, sendAuthenticated, signal);
     const line = origin?.line;
-    const job = { adapter: endpoint, query, target, signal, temp, send: sendAuthenticated, line };
-    const resumed = line?.takeUpstreamJob(target);
-    if (resumed) return pollJob(job, resumed);
+    const polling = {
+      adapter: endpoint,
+      query,
+      target,
+      signal,
+      temp,
+      send: sendAuthenticated,
+      line,
+    };
+    const resumed = line?.takeUpstreamOperation(target);
+    if (resumed) return pollOperation(polling, resumed);
     await line?.beforeSend();
     const response = sendAuthenticated(upstreamRequest, signal).then(read);
     if (query.stream && endpoint.watch)
-      return { kind: "stream", events: streamPartialImages(job, endpoint.watch, response) };
+      return { kind: "stream", events: streamPartialImages(polling, endpoint.watch, response) };
     const first = await response;
     if (first.kind !== "pending") return first;
-    await line?.onUpstreamJob(target, first);
-    return pollJob(job, first);
+    await line?.onUpstreamOperation(target, first);
+    return pollOperation(polling, first);
   };
 
   return {

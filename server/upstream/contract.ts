@@ -292,7 +292,7 @@ export interface GenerationQuery {
    * same image each time.
    */
   readonly part?: number;
-  /** The client fetches the response later, from a job. */
+  /** The client fetches the response later, from an operation. */
   readonly isAsync?: true;
   readonly extraFields: ExtraFields;
 }

@@ -9,7 +9,7 @@ import type { ImageAdapter, ImageRequestContext } from "./adapter.ts";
 import { toMappedError } from "./adapters/wire/native-errors.ts";
 import type { Upstream } from "./contract.ts";
 import { invalidResponse } from "./invalid-response.ts";
-import type { SendAuthenticated } from "./poll-job.ts";
+import type { SendAuthenticated } from "./poll-operation.ts";
 
 /** A model that a list has may be removed by the vendor: the list is read again after this time. */
 const lifetimeMs = 3_600_000;

@@ -116,18 +116,18 @@ test.each([
   ],
   [
     "whose operation an earlier process has begun is awaited",
-    { earlier: { sent: 1, upstreamJobs: "[]" }, isPaused: true },
+    { earlier: { sent: 1, upstreamOperations: "[]" }, isPaused: true },
     "send",
   ],
   [
     "that an earlier process sent is not sent again",
-    { earlier: { sent: 1, upstreamJobs: null } },
+    { earlier: { sent: 1, upstreamOperations: null } },
     "interrupted",
   ],
 ] as const)("a line %s", (_, state, step) => {
   const plain = {
     line: {},
-    earlier: { sent: 0, upstreamJobs: null },
+    earlier: { sent: 0, upstreamOperations: null },
     isStopping: false,
     isPaused: false,
     isEnding: false,

@@ -4,12 +4,12 @@
  */
 import { afterAll, expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
-import type { PendingJob } from "../../server/upstream/adapter.ts";
+import type { PendingOperation } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { ImageResponse } from "../../server/upstream/contract.ts";
 import { createCredentialCache } from "../../server/upstream/credentials/credential-cache.ts";
-import type { SendRecord } from "../../server/upstream/poll-job.ts";
+import type { SendRecord } from "../../server/upstream/poll-operation.ts";
 import { createTransport } from "../../server/upstream/transport/index.ts";
 import type { FakeVendor } from "../image-vendors/image-vendor.ts";
 import { upstreamOf } from "../image-vendors/law-gateway.ts";
@@ -47,10 +47,10 @@ function generate(vendor: FakeVendor, origin: string, line: SendRecord): Promise
 }
 
 const recordOf = (more: Partial<SendRecord>): SendRecord => ({
-  keepsUpstreamJob: true,
+  keepsUpstreamOperation: true,
   beforeSend: async () => {},
-  onUpstreamJob: async () => {},
-  takeUpstreamJob: () => undefined,
+  onUpstreamOperation: async () => {},
+  takeUpstreamOperation: () => undefined,
   ...more,
 });
 
@@ -58,7 +58,7 @@ const recordOf = (more: Partial<SendRecord>): SendRecord => ({
 async function storedJob(vendor: FakeVendor, origin: string): Promise<string> {
   let stored: string | undefined;
   const line = recordOf({
-    onUpstreamJob: async (_, job) => {
+    onUpstreamOperation: async (_, job) => {
       stored = JSON.stringify(job);
       throw new Crash();
     },
@@ -93,9 +93,9 @@ for (const name of queues) {
     const server = serveVendor(vendor);
     const fake = server.open();
     try {
-      const job = JSON.parse(await storedJob(vendor, server.origin)) as PendingJob;
+      const job = JSON.parse(await storedJob(vendor, server.origin)) as PendingOperation;
       const line = recordOf({
-        takeUpstreamJob: () => job,
+        takeUpstreamOperation: () => job,
         beforeSend: () => Promise.reject(new Error("a second request would be paid for")),
       });
       const response = await generate(vendor, server.origin, line);

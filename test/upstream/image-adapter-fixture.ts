@@ -1,6 +1,6 @@
 /** Fixture of the tests of image adapters: a query, a target, and scripted responses. */
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
-import type { Adapter, PendingJob, UpstreamRequest } from "../../server/upstream/adapter.ts";
+import type { Adapter, PendingOperation, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -50,12 +50,12 @@ export const read = async (
   target: Target,
   body: object,
   imageQuery: GenerationQuery = query(),
-): Promise<BufferedImageResponse | PendingJob> =>
+): Promise<BufferedImageResponse | PendingOperation> =>
   (await adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
     query: imageQuery,
     target,
     temp: noRequestTemp,
-  })) as BufferedImageResponse | PendingJob;
+  })) as BufferedImageResponse | PendingOperation;
 
 export async function bodyOf({ body }: UpstreamRequest): Promise<Record<string, unknown>> {
   if (typeof body === "string") return JSON.parse(body);

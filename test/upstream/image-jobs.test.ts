@@ -1,6 +1,6 @@
 /** Vendors with job polling: cases that the laws for all vendors do not cover. */
 import { describe, expect, test } from "bun:test";
-import type { PendingJob } from "../../server/upstream/adapter.ts";
+import type { PendingOperation } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
@@ -45,7 +45,10 @@ describe("the API key is sent only to the vendor", () => {
   test("hosts of the vendor's regions get the API key", async () => {
     const polling_url = "https://api.eu2.bfl.ai/v1/get_result?id=1";
     const target = targetOf("bfl", "flux-2-pro");
-    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
+    const { poll } = (await read(bfl.adapter, target, {
+      id: "1",
+      polling_url,
+    })) as PendingOperation;
     expect(poll!.url).toBe(polling_url);
     expect(poll!.headers["x-key"]).toBe(apiKey);
   });
@@ -53,7 +56,10 @@ describe("the API key is sent only to the vendor", () => {
   test("the configured base URL gets the API key", async () => {
     const target = targetOf("bfl", "flux-2-pro", "http://10.0.0.7:9000/bfl/v1");
     const polling_url = "http://10.0.0.7:9000/bfl/v1/get_result?id=1";
-    const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
+    const { poll } = (await read(bfl.adapter, target, {
+      id: "1",
+      polling_url,
+    })) as PendingOperation;
     expect(poll!.url).toBe(polling_url);
   });
 });
@@ -165,13 +171,13 @@ test("a client disconnect cancels the vendor's job, in each vendor's own way", a
     response_url: job,
     status_url: `${job}/status`,
     cancel_url: `${job}/cancel`,
-  })) as PendingJob;
+  })) as PendingOperation;
   expect(queued.cancel).toMatchObject({ url: `${job}/cancel`, method: "PUT" });
   const get = "https://api.replicate.com/v1/predictions/1";
   const started = (await read(replicate.adapter, targetOf("replicate", "a/b"), {
     status: "starting",
     urls: { get, cancel: `${get}/cancel` },
-  })) as PendingJob;
+  })) as PendingOperation;
   expect(started.cancel).toMatchObject({ url: `${get}/cancel`, method: "POST" });
 });
 

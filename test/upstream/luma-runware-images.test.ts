@@ -1,6 +1,6 @@
 /** Luma and Runware images: cases that the laws for all vendors do not cover. */
 import { describe, expect, test } from "bun:test";
-import type { PendingJob } from "../../server/upstream/adapter.ts";
+import type { PendingOperation } from "../../server/upstream/adapter.ts";
 import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import type { BufferedImageResponse, EditQuery } from "../../server/upstream/contract.ts";
@@ -119,7 +119,7 @@ describe("Runware", () => {
     const target = targetOf("runware", "runware:101@1");
     const taskUUID = "0f9f1a4c-3a0e-4b8e-9d1f-5c6b7a8d9e0f";
     const data = [{ taskType: "imageInference", taskUUID, status: "processing" }];
-    const { poll } = (await read(runware.adapter, target, { data })) as PendingJob;
+    const { poll } = (await read(runware.adapter, target, { data })) as PendingOperation;
     expect(poll!.isNonIdempotent).toBeUndefined();
     expect((await bodyOf(poll!)) as unknown).toEqual([{ taskType: "getResponse", taskUUID }]);
   });

@@ -5,7 +5,7 @@ import { classifyOutcome } from "../../server/routing/health/classify-outcome.ts
 import type { ImageAdapter, ImageRequestContext } from "../../server/upstream/adapter.ts";
 import { mayBeBilled } from "../../server/upstream/may-have-been-billed.ts";
 import { createModelLists } from "../../server/upstream/model-lists.ts";
-import type { SendAuthenticated } from "../../server/upstream/poll-job.ts";
+import type { SendAuthenticated } from "../../server/upstream/poll-operation.ts";
 
 const minuteMs = 60_000;
 

@@ -1,7 +1,7 @@
 /** Which of Stability's services a model name selects, and how its jobs are requested. */
 import { describe, expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
-import type { PendingJob } from "../../server/upstream/adapter.ts";
+import type { PendingOperation } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
 import { readAll } from "../chunks.ts";
@@ -75,7 +75,7 @@ describe("a job", () => {
       query: edit(source),
       target: targetOf("stability", "creative"),
       temp: noRequestTemp,
-    }) as Promise<PendingJob>;
+    }) as Promise<PendingOperation>;
 
   test("is polled at the vendor's host, and not more often than the vendor allows", async () => {
     const { kind, poll, afterMs } = await take({ id: "a/../b" }, 200);

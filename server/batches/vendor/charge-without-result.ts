@@ -1,7 +1,7 @@
 /**
  * Charges a line without a result that the vendor may bill. Its ledger row has the estimate, and the id and time that
- * the row of a result would have: a second charge of the line writes the same row. No stage of the pipeline runs, because
- * the model, the upstream and the API key may be deleted.
+ * the row of a result would have: a second charge of the line writes the same row. No stage of the pipeline runs,
+ * because the model, the upstream and the API key may be deleted.
  */
 import { jobLineId } from "../../../contract/job-line-id.ts";
 import { itemsOf } from "../../embeddings/split.ts";

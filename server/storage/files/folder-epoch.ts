@@ -1,7 +1,7 @@
 /**
- * The name of a data folder, and how often a process has been started on it: `folder-epoch.json`. Redis
- * has a replica's ended amounts under this name, because the folder has their rows. The epoch grows with each start, and
- * amounts of an earlier epoch are replaced.
+ * The name of a data folder, and how often a process has been started on it: `folder-epoch.json`. Redis has a replica's
+ * ended amounts under this name, because the folder has their rows. The epoch grows with each start, and amounts of an
+ * earlier epoch are replaced.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

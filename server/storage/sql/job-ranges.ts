@@ -50,7 +50,7 @@ export async function settleLines(
     [jobId],
   );
   const { count } = await queries.query(
-    `UPDATE vexel.job_ranges SET settled = $5, sent = 0, upstream_jobs = NULL, reserved = $6,
+    `UPDATE vexel.job_ranges SET settled = $5, sent = 0, upstream_operations = NULL, reserved = $6,
        waits_until = 0, last_error = NULL,
        holder = CASE WHEN lines = $5 THEN NULL ELSE holder END,
        lease_until = CASE WHEN lines = $5 THEN 0 ELSE lease_until END

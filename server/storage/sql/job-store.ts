@@ -171,18 +171,18 @@ export const createJobStore = (db: SqlDatabase) => ({
     db.transaction((queries) => claimRange(queries, claim, db.lockRows)),
 
   /**
-   * Records how many upstream requests of a line are sent, before they are, and the upstreams' jobs. `sent` is 0 if
-   * no sent request is billed. Returns false if the claim was lost: then nothing may be sent.
+   * Records how many upstream requests of a line are sent, before they are, and the upstreams' operations. `sent` is 0
+   * if no sent request is billed. Returns false if the claim was lost: then nothing may be sent.
    */
   async recordSent(
     { jobId, number, holder }: RangeClaim,
     sent: number,
-    upstreamJobs: string | null,
+    upstreamOperations: string | null,
   ): Promise<boolean> {
     const { count } = await db.query(
-      `UPDATE vexel.job_ranges SET sent = $4, upstream_jobs = $5
+      `UPDATE vexel.job_ranges SET sent = $4, upstream_operations = $5
        WHERE job_id = $1 AND number = $2 AND holder = $3`,
-      [jobId, number, holder, sent, upstreamJobs],
+      [jobId, number, holder, sent, upstreamOperations],
     );
     return count > 0;
   },

@@ -185,8 +185,8 @@ export interface ClaimedRange extends Omit<NewRange, keyof RangeState>, RangeSta
   readonly attempts: number;
   /** Upstream requests of the line in flight that an earlier holder sent, or was about to. */
   readonly sent: number;
-  /** The upstreams' jobs of these requests, as JSON, for another process to poll. Null if none is known. */
-  readonly upstreamJobs: string | null;
+  /** The upstreams' operations of these requests, as JSON, for another process to poll. Null if none is known. */
+  readonly upstreamOperations: string | null;
   /** Why the last attempt ended. Null if lines have ended since. */
   readonly lastError: LastError | null;
 }
@@ -305,7 +305,7 @@ export interface RangeRow {
   readonly phase_since: number;
   readonly readings: number;
   readonly sent: number;
-  readonly upstream_jobs: string | null;
+  readonly upstream_operations: string | null;
   readonly last_error: string | null;
   readonly vendor_batch: string | null;
   readonly reserved: string | null;
@@ -376,7 +376,7 @@ export const rangeOf = (row: RangeRow, job: StoredJob): ClaimedRange => ({
   phaseSince: row.phase_since,
   readings: row.readings,
   sent: row.sent,
-  upstreamJobs: row.upstream_jobs,
+  upstreamOperations: row.upstream_operations,
   lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as LastError),
   vendorBatch: row.vendor_batch,
   reserved: row.reserved === null ? null : (JSON.parse(row.reserved) as RangeReservation),

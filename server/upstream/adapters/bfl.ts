@@ -1,11 +1,11 @@
 /**
- * Black Forest Labs: the model is in the URL, the response is a job, and the image is a link that expires after ten
- * minutes.
+ * Black Forest Labs: the model is in the URL, the response is an operation, and the image is a link that expires after
+ * ten minutes.
  */
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -23,12 +23,13 @@ import { invalidResponse } from "../invalid-response.ts";
 import { asBase64, headersOf, imageJsonRequest, modelPath } from "./wire/build-request.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn, revised } from "./wire/image-list.ts";
-import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
 import { codeIn, extraFieldsOf, listOf, memberOf, textIn } from "./wire/members.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
+import { operationIdOf, operationLink, pollRequest, stillPending } from "./wire/operations.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";
-// docs.bfl.ml/api_integration: a job is polled at its `polling_url`, which names a region such as api.eu2.bfl.ai.
+// docs.bfl.ml/api_integration: an operation is polled at its `polling_url`, which names a region such as
+// api.eu2.bfl.ai.
 const domains = ["bfl.ai", "bfl.ml"];
 
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
@@ -112,8 +113,8 @@ const buildRequest = ({ upstream, model }: Target, fields: ExtraFields): Upstrea
 const fromUpstream: ReadImages = async (response, context) => {
   const body = await response.json();
   const status = memberOf(body, "status");
-  const job = jobIdOf(memberOf(body, "id"), context);
-  if (status === undefined) return { ...acceptedJob(body, context.target), ...job };
+  const operation = operationIdOf(memberOf(body, "id"), context);
+  if (status === undefined) return { ...acceptedOperation(body, context.target), ...operation };
   if (status === "Ready") return readResult(memberOf(body, "result"), context);
   if (status === "Request Moderated" || status === "Content Moderated") {
     throw toMappedError("moderated", reasonsIn(body, status), context);
@@ -124,13 +125,13 @@ const fromUpstream: ReadImages = async (response, context) => {
   return stillPending;
 };
 
-function acceptedJob(response: unknown, { upstream }: Target): PendingJob {
+function acceptedOperation(response: unknown, { upstream }: Target): PendingOperation {
   const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(response, name));
   if (typeof id !== "string") throw invalidResponse("it has no `id`");
   const url = link ?? `${baseUrlOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
   return {
     kind: "pending",
-    poll: jobRequest(jobLink(url, baseUrlOf(upstream), domains), authHeaders(upstream)),
+    poll: pollRequest(operationLink(url, baseUrlOf(upstream), domains), authHeaders(upstream)),
     // In credits of one cent each: github.com/black-forest-labs/skills, bfl-api.
     ...(typeof cost === "number" && { cost: cost / 100 }),
   };

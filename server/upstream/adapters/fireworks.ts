@@ -1,11 +1,11 @@
 /**
  * Fireworks: OpenAI-compatible embeddings, and three image APIs, chosen by the model's name. FLUX returns the image,
- * Kontext a job.
+ * Kontext an operation.
  */
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -33,7 +33,6 @@ import {
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn } from "./wire/image-list.ts";
-import { jobIdOf, stillPending } from "./wire/jobs.ts";
 import { codeIn, extraFieldsOf, memberOf, textIn } from "./wire/members.ts";
 import {
   type ErrorMeaning,
@@ -42,6 +41,7 @@ import {
   type VendorError,
 } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
+import { operationIdOf, stillPending } from "./wire/operations.ts";
 
 const baseUrl = "https://api.fireworks.ai/inference/v1";
 
@@ -116,7 +116,7 @@ function buildRequest(
     ...(apiFamily === "kontext" && { output_format }),
     ...sources,
   });
-  // The `accept` header selects the image format, unless the response is a job.
+  // The `accept` header selects the image format, unless the response is an operation.
   const accept = apiFamily === "kontext" ? "application/json" : `image/${output_format}`;
   return { ...request, headers: { ...request.headers, accept } };
 }
@@ -124,14 +124,14 @@ function buildRequest(
 const fromUpstream: ReadImages = async (response, context) => {
   if (isImageResponse(response)) return readBinaryImage(response, context);
   const body = await readDocument(response, context.temp);
-  const job = memberOf(body, "request_id");
-  if (typeof job === "string") {
-    return { kind: "pending", jobId: job, poll: pollOf(job, context.target) };
+  const operation = memberOf(body, "request_id");
+  if (typeof operation === "string") {
+    return { kind: "pending", operationId: operation, poll: pollOf(operation, context.target) };
   }
-  jobIdOf(memberOf(body, "id"), context);
+  operationIdOf(memberOf(body, "id"), context);
   return memberOf(body, "status") === undefined
     ? readImages(body, context)
-    : readJob(body, context);
+    : readOperation(body, context);
 };
 
 const generations: ImageAdapter = {
@@ -173,10 +173,10 @@ function readImages(response: unknown, context: ImageRequestContext): BufferedIm
  * Kontext is Black Forest Labs' own service behind Fireworks, with the same states. A task that is not found may have
  * been accepted just now: it is polled until the request's deadline.
  */
-function readJob(
+function readOperation(
   response: unknown,
   context: ImageRequestContext,
-): BufferedImageResponse | PendingJob {
+): BufferedImageResponse | PendingOperation {
   const status = codeIn(response, "status");
   if (/moderated/i.test(status)) throw toMappedError("moderated", status, context);
   if (/^(error|failed)$/i.test(status)) {

@@ -1,8 +1,10 @@
-/** WaveSpeed: the model is in the URL, the response is a prediction, which is polled. Also behind Hugging Face's router. */
+/**
+ * WaveSpeed: the model is in the URL, the response is a prediction, which is polled. Also behind Hugging Face's router.
+ */
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -21,9 +23,16 @@ import { asDataUrl, bearer, imageJsonRequest, modelPath } from "./wire/build-req
 import { readDocument } from "./wire/document.ts";
 import { edgesOf } from "./wire/edges.ts";
 import { imageContentIn } from "./wire/image-list.ts";
-import { isRouted, jobIdOf, jobLink, jobRequest, routedLink, stillPending } from "./wire/jobs.ts";
 import { listOf, memberOf, textIn } from "./wire/members.ts";
 import { nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
+import {
+  isRouted,
+  operationIdOf,
+  operationLink,
+  pollRequest,
+  routedLink,
+  stillPending,
+} from "./wire/operations.ts";
 
 const baseUrl = "https://api.wavespeed.ai/api/v3";
 const domains = ["wavespeed.ai"];
@@ -54,7 +63,7 @@ const buildRequest = ({ upstream, model }: Target, fields: ExtraFields): Upstrea
 
 const fromUpstream: ReadImages = async (response, context) => {
   const data = memberOf(await readDocument(response, context.temp), "data");
-  const job = jobIdOf(memberOf(data, "id"), context);
+  const operation = operationIdOf(memberOf(data, "id"), context);
   switch (memberOf(data, "status")) {
     case "completed":
       return done(data);
@@ -62,18 +71,21 @@ const fromUpstream: ReadImages = async (response, context) => {
       throw failed(data, context);
     case "created":
     case "processing":
-      return { ...(context.jobId === undefined ? accepted(data, context) : stillPending), ...job };
+      return {
+        ...(context.operationId === undefined ? accepted(data, context) : stillPending),
+        ...operation,
+      };
     default:
       throw invalidResponse("it is not a prediction");
   }
 };
 
-function accepted(data: unknown, { target: { upstream } }: ImageRequestContext): PendingJob {
+function accepted(data: unknown, { target: { upstream } }: ImageRequestContext): PendingOperation {
   const link = memberOf(memberOf(data, "urls"), "get");
   const url = isRouted(upstream)
     ? routedLink(link, baseUrlOf(upstream))
-    : jobLink(link, baseUrlOf(upstream), domains);
-  return { kind: "pending", poll: jobRequest(url, bearer(upstream)) };
+    : operationLink(link, baseUrlOf(upstream), domains);
+  return { kind: "pending", poll: pollRequest(url, bearer(upstream)) };
 }
 
 const done = (data: unknown): BufferedImageResponse => ({

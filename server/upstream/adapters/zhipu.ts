@@ -2,7 +2,7 @@
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   Vendor,
 } from "../adapter.ts";
@@ -13,10 +13,10 @@ import { fromDialect, textOnlyCapabilities } from "./openai/dialect.ts";
 import { bearer, imageJsonRequest } from "./wire/build-request.ts";
 import { readDocument } from "./wire/document.ts";
 import { createdIn, imageListIn } from "./wire/image-list.ts";
-import { isRouted, jobIdOf, jobRequest, stillPending } from "./wire/jobs.ts";
 import { codeIn, extraFieldsOf, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
+import { isRouted, operationIdOf, pollRequest, stillPending } from "./wire/operations.ts";
 
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 
@@ -62,15 +62,15 @@ function readTask(
   task: unknown,
   status: unknown,
   context: ImageRequestContext,
-): BufferedImageResponse | PendingJob {
+): BufferedImageResponse | PendingOperation {
   const { upstream } = context.target;
   if (status === "SUCCESS") return imageListIn(task, context, { list: "image_result" });
   if (status !== "PROCESSING") throw toMappedError(undefined, undefined, context);
   const id = memberOf(task, "id");
-  if (context.jobId !== undefined) return { ...stillPending, ...jobIdOf(id, context) };
+  if (context.operationId !== undefined) return { ...stillPending, ...operationIdOf(id, context) };
   if (typeof id !== "string") throw invalidResponse("it has no `id`");
   const url = `${upstream.baseUrl ?? baseUrl}/async-result/${encodeURIComponent(id)}`;
-  return { kind: "pending", jobId: id, poll: jobRequest(url, bearer(upstream)) };
+  return { kind: "pending", operationId: id, poll: pollRequest(url, bearer(upstream)) };
 }
 
 const pathOf = (upstream: Upstream): string =>

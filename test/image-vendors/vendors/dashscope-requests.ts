@@ -7,7 +7,11 @@ import { fromDataUrl } from "./data-url.ts";
 
 export const key = "sk-fakefakefakefake0123456789abcdef";
 
-export type EndpointName = "messages" | "messages-job" | "prompt-job" | "masked-job";
+export type EndpointName =
+  | "messages"
+  | "messages-operation"
+  | "prompt-operation"
+  | "masked-operation";
 
 interface Interface {
   readonly path: readonly string[];
@@ -56,7 +60,7 @@ export const endpointSpecs: Readonly<Record<EndpointName, Interface>> = {
       },
     }),
   },
-  "messages-job": {
+  "messages-operation": {
     path: [`${services}/image-generation/generation`],
     job: true,
     response: (links, parsed) => ({
@@ -70,12 +74,12 @@ export const endpointSpecs: Readonly<Record<EndpointName, Interface>> = {
       },
     }),
   },
-  "prompt-job": {
+  "prompt-operation": {
     path: [`${services}/text2image/image-synthesis`, `${services}/image2image/image-synthesis`],
     job: true,
     response: inResults,
   },
-  "masked-job": {
+  "masked-operation": {
     path: [`${services}/image2image/image-synthesis`],
     job: true,
     response: inResults,
@@ -165,7 +169,7 @@ function beside(
 ): Pick<ParsedRequest, "prompt" | "images" | "mask"> {
   const prompt = String(input.prompt ?? "");
   if (prompt === "") throw invalid("prompt is required");
-  if (endpoint === "masked-job") {
+  if (endpoint === "masked-operation") {
     rejectUnknownFields(input, ["prompt", "function", "base_image_url", "mask_image_url"]);
     const { base_image_url, mask_image_url } = input;
     const masked = input.function === "description_edit_with_mask";

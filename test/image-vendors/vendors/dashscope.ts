@@ -111,7 +111,7 @@ const cases: readonly Case[] = [
   {
     name: "dashscope-wan2.7",
     model: "wan2.7-image",
-    endpoint: "messages-job",
+    endpoint: "messages-operation",
     operations: ["generations", "edits"],
     source:
       "https://docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit/query-result",
@@ -119,21 +119,21 @@ const cases: readonly Case[] = [
   {
     name: "dashscope-wan2.2",
     model: "wan2.2-t2i-flash",
-    endpoint: "prompt-job",
+    endpoint: "prompt-operation",
     operations: ["generations"],
     source: `${help}/text-to-image-v2-api-reference`,
   },
   {
     name: "dashscope-wan2.5-edit",
     model: "wan2.5-i2i-preview",
-    endpoint: "prompt-job",
+    endpoint: "prompt-operation",
     operations: ["edits"],
     source: `${help}/wan2-5-image-edit-api-reference`,
   },
   {
     name: "dashscope-wanx-edit",
     model: "wanx2.1-imageedit",
-    endpoint: "masked-job",
+    endpoint: "masked-operation",
     operations: ["edits"],
     source: `${help}/wanx-image-edit`,
   },

@@ -506,7 +506,7 @@ export function jobStoreLaws(implementation: Implementation<JobStore>): void {
         settled: 1,
         attempts: 1,
         sent: 1,
-        upstreamJobs: "[1]",
+        upstreamOperations: "[1]",
       });
       expect(await store.recordSent(by, 2, null)).toBe(false);
       expect(await store.settle(by, settled(1))).toBe(false);

@@ -2,9 +2,9 @@
  * Jobs and their ranges of lines.
  *
  * `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`: not
- * claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the cost
- * without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`:
+ * not claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the
+ * cost without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
  * `phase` and the columns after it: `RangePhase` and `ClaimedRange` of `server/storage/sql/stored-job.ts`.
  */
 
@@ -64,7 +64,7 @@ export const jobTables: readonly string[] = [
     phase_since DOUBLE PRECISION NOT NULL,
     readings    INTEGER NOT NULL DEFAULT 0,
     sent        INTEGER NOT NULL DEFAULT 0,
-    upstream_jobs TEXT,
+    upstream_operations TEXT,
     vendor_batch  TEXT,
     reserved      TEXT,
     PRIMARY KEY (job_id, number)

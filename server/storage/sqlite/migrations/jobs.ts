@@ -6,9 +6,9 @@ import type { Migration } from "../migrate.ts";
  * owners under an empty name. `parts`: the parts of an upload that the content is in, as JSON.
  *
  * Jobs: `once`: the owner and its idempotency key. `served_at`: when a range of the job was last claimed. `holder` and
- * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`: not
- * claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the cost
- * without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
+ * `lease_until`: the process that validates or finalizes the job, or runs the range. `waits_until` and `last_error`:
+ * not claimed before that time, and why. `validations`: how often the job was claimed to be validated. `list_cost`: the
+ * cost without the discount of a vendor's batch. `event_at`: the job has ended, and its event is not recorded yet.
  * `phase` and the columns after it: `RangePhase` and `ClaimedRange` of `server/storage/sql/stored-job.ts`.
  *
  * Uploads: `parts` and `part_bytes`: the number and the bytes of its parts.
@@ -88,7 +88,7 @@ const tables: Migration = {
       phase_since INTEGER NOT NULL,
       readings    INTEGER NOT NULL DEFAULT 0,
       sent        INTEGER NOT NULL DEFAULT 0,
-      upstream_jobs TEXT,
+      upstream_operations TEXT,
       vendor_batch  TEXT,
       reserved      TEXT,
       PRIMARY KEY (job_id, number)

@@ -1,4 +1,4 @@
-/** Maps Alibaba Model Studio errors: a code and a message, with a status or inside a failed job. */
+/** Maps Alibaba Model Studio errors: a code and a message, with a status or inside a failed operation. */
 import { codeIn } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 
@@ -22,8 +22,8 @@ export const dashscopeErrorReader = nativeErrorReader({
   },
 });
 
-/** A failed job has no HTTP status. Undefined if the failure is an error of the upstream itself. */
-export function meaningOfJob(code: string): ErrorMeaning | undefined {
+/** A failed operation has no HTTP status. Undefined if the failure is an error of the upstream itself. */
+export function meaningOfOperation(code: string): ErrorMeaning | undefined {
   if (/^Model\.?NotExist$/i.test(code)) return "no such model";
   if (code === "InvalidApiKey") return "wrong key";
   if (code.startsWith("Throttling")) return "too fast";

@@ -9,10 +9,11 @@ import {
 
 interface DashscopeFamily {
   /**
-   * `messages`: a chat-style request with a direct response. `messages-job`: the same as a job. `prompt-job`: a prompt
-   * and a list of images, as a job. `masked-job`: a job with one image and a mask.
+   * `messages`: a chat-style request with a direct response. `messages-operation`: the same as an operation.
+   * `prompt-operation`: a prompt and a list of images, as an operation. `masked-operation`: an operation with one image
+   * and a mask.
    */
-  readonly endpoint: "messages" | "messages-job" | "prompt-job" | "masked-job";
+  readonly endpoint: "messages" | "messages-operation" | "prompt-operation" | "masked-operation";
   readonly capabilities: ImageCapabilities;
 }
 
@@ -53,7 +54,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   [
     /^wanx[\d.]*-imageedit/,
     {
-      endpoint: "masked-job",
+      endpoint: "masked-operation",
       capabilities: capabilities(4, { list: [] }, onlyInputImages(1, "white")),
     },
   ],
@@ -61,7 +62,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   [
     /^wan2\.5-i2i/,
     {
-      endpoint: "prompt-job",
+      endpoint: "prompt-operation",
       capabilities: capabilities(4, pixelRange(square(768), square(1280), 4), {
         maxPrompt: 2000,
         ...onlyInputImages(3),
@@ -73,30 +74,36 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   [
     /^wan2\.6-t2i/,
     {
-      endpoint: "messages-job",
+      endpoint: "messages-operation",
       capabilities: capabilities(4, pixelRange(square(768), square(1440), 4), { maxPrompt: 2100 }),
     },
   ],
   [
     /^wan2\.5-t2i/,
     {
-      endpoint: "prompt-job",
+      endpoint: "prompt-operation",
       capabilities: capabilities(4, pixelRange(square(768), square(1440), 4), { maxPrompt: 2000 }),
     },
   ],
   [
     /^wanx?2\.[1-4]-t2i/,
-    { endpoint: "prompt-job", capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 500 }) },
+    {
+      endpoint: "prompt-operation",
+      capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 500 }),
+    },
   ],
   [
     /^wanx2\.0-t2i/,
-    { endpoint: "prompt-job", capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 800 }) },
+    {
+      endpoint: "prompt-operation",
+      capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 800 }),
+    },
   ],
   // The first generation, from its error message: "The size is not match the allowed size ['1024*1024', …".
   [
     /^wanx-v1/,
     {
-      endpoint: "prompt-job",
+      endpoint: "prompt-operation",
       capabilities: capabilities(4, { list: ["1024x1024", "720x1280", "1280x720"] }),
     },
   ],
@@ -105,7 +112,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   [
     /^wan2\.6-image/,
     {
-      endpoint: "messages-job",
+      endpoint: "messages-operation",
       capabilities: capabilities(4, "any", { maxPrompt: 2000, ...onlyInputImages(4) }),
     },
   ],
@@ -113,11 +120,14 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   [
     /^wan2\.7/,
     {
-      endpoint: "messages-job",
+      endpoint: "messages-operation",
       capabilities: capabilities(4, "any", { maxPrompt: 5000, ...inputImages(9) }),
     },
   ],
-  [/^wan/, { endpoint: "messages-job", capabilities: capabilities(4, "any", inputImages(9)) }],
+  [
+    /^wan/,
+    { endpoint: "messages-operation", capabilities: capabilities(4, "any", inputImages(9)) },
+  ],
   // These two: alibabacloud.com/help/en/model-studio/qwen-image-edit-api. The first of them takes no size.
   [
     /^qwen-image-edit(-\d{4}-.*)?$/,

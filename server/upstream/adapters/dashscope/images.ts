@@ -1,8 +1,8 @@
-/** Images from Alibaba's Model Studio: some models respond at once, others return a job that is polled. */
+/** Images from Alibaba's Model Studio: some models respond at once, others return an operation that is polled. */
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
 } from "../../adapter.ts";
@@ -20,10 +20,10 @@ import { isUsage } from "../openai/images.ts";
 import { asDataUrl, bearer, imageJsonRequest } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
-import { jobIdOf } from "../wire/jobs.ts";
 import { listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
-import { meaningOfJob } from "./errors.ts";
+import { operationIdOf } from "../wire/operations.ts";
+import { meaningOfOperation } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
 
 /** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with separate API keys. */
@@ -33,7 +33,7 @@ export const dashscopeUrl = "https://dashscope-intl.aliyuncs.com/api/v1";
 export const dashscopeRoot = (upstream: Upstream): string =>
   (upstream.baseUrl ?? dashscopeUrl).replace(/\/compatible-mode\/v1$/, "/api/v1");
 
-/** Options next to the prompt of a job; all others are parameters. */
+/** Options next to the prompt of an operation; all others are parameters. */
 const promptOptions = ["negative_prompt", "ref_img", "function"] as const;
 
 function buildRequest(
@@ -44,7 +44,7 @@ function buildRequest(
 ): UpstreamRequest {
   const { endpoint } = dashscopeFamily(model);
   const { input, parameters, ...others } = query.extraFields;
-  const isChat = endpoint === "messages" || endpoint === "messages-job";
+  const isChat = endpoint === "messages" || endpoint === "messages-operation";
   const withPrompt = isChat ? [] : promptOptions.filter((name) => others[name] !== undefined);
   const body = {
     model,
@@ -74,7 +74,7 @@ function buildRequest(
 
 function pathOf(endpoint: ReturnType<typeof dashscopeFamily>["endpoint"], edits: boolean): string {
   if (endpoint === "messages") return "multimodal-generation/generation";
-  if (endpoint === "messages-job") return "image-generation/generation";
+  if (endpoint === "messages-operation") return "image-generation/generation";
   return edits ? "image2image/image-synthesis" : "text2image/image-synthesis";
 }
 
@@ -96,7 +96,7 @@ function prompt(
   endpoint: string,
 ): ExtraFields {
   if (!edit) return { prompt: text };
-  if (endpoint !== "masked-job") return { prompt: text, images };
+  if (endpoint !== "masked-operation") return { prompt: text, images };
   const defaultFunction = edit.mask ? "description_edit_with_mask" : "description_edit";
   return {
     prompt: text,
@@ -111,7 +111,7 @@ function prompt(
 const sizeOf = ({ options: { size } }: GenerationQuery): ExtraFields =>
   size === undefined || size === "auto" ? {} : { size: size.replace("x", "*") };
 
-/** States of a job that ended without an image. UNKNOWN: it expired, or never existed. */
+/** States of an operation that ended without an image. UNKNOWN: it expired, or never existed. */
 const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
 
 const read: ReadImages = async (response, context) => {
@@ -119,18 +119,18 @@ const read: ReadImages = async (response, context) => {
   const body = await readDocument(response, temp);
   const output = memberOf(body, "output");
   const status = memberOf(output, "task_status");
-  const job = jobIdOf(memberOf(output, "task_id"), context);
+  const operation = operationIdOf(memberOf(output, "task_id"), context);
   if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {
-    return { ...pending(memberOf(output, "task_id"), target), ...job };
+    return { ...pending(memberOf(output, "task_id"), target), ...operation };
   }
   const results = [...imagesInMessages(output, context), ...imagesInResults(output, context)];
   if (results.length > 0) return { kind: "buffered", results, metadata: {}, ...usageIn(body) };
-  // The error of a job is next to its status or in the entry of an image; any other error is next to the output.
+  // The error of an operation is next to its status or in the entry of an image; any other error is next to the output.
   const failure = [output, ...listOf(memberOf(output, "results")), body].find(
     (entry) => textIn(entry, "code") !== undefined,
   );
   if (!failure && typeof status !== "string") throw invalidResponse("it has no image");
-  const meaning = meaningOfJob(textIn(failure, "code") ?? "");
+  const meaning = meaningOfOperation(textIn(failure, "code") ?? "");
   throw toMappedError(meaning, textIn(failure, "message"), context, response.headers);
 };
 
@@ -144,16 +144,17 @@ export const dashscopeEdits: ImageAdapter<EditQuery> = {
   fromUpstream: read,
 };
 
-function pending(id: unknown, { upstream }: Target): PendingJob {
+function pending(id: unknown, { upstream }: Target): PendingOperation {
   // The poll request sends the API key to this URL.
-  if (typeof id !== "string" || !/^\w[\w-]*$/.test(id)) throw invalidResponse("the job has no id");
-  const job = `${dashscopeRoot(upstream)}/tasks/${id}`;
+  if (typeof id !== "string" || !/^\w[\w-]*$/.test(id))
+    throw invalidResponse("the operation has no id");
+  const operation = `${dashscopeRoot(upstream)}/tasks/${id}`;
   const headers = bearer(upstream);
   return {
     kind: "pending",
-    poll: { url: job, headers },
-    // dashscope-sdk-python, client/base_api.py: cancel. Works only while the job is queued.
-    cancel: { url: `${job}/cancel`, headers, method: "POST" },
+    poll: { url: operation, headers },
+    // dashscope-sdk-python, client/base_api.py: cancel. Works only while the operation is queued.
+    cancel: { url: `${operation}/cancel`, headers, method: "POST" },
   };
 }
 

@@ -1,4 +1,4 @@
-/** fal: a queue that takes a job for any of its models and returns the URL to poll. */
+/** fal: a queue that takes an operation for any of its models and returns the URL to poll. */
 import type {
   ImageAdapter,
   ImageRequestContext,
@@ -20,14 +20,20 @@ import { asDataUrl, headersOf, imageJsonRequest, modelPath } from "../wire/build
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn, revised } from "../wire/image-list.ts";
-import { isRouted, jobIdOf, jobLink, jobRequest, routedLink } from "../wire/jobs.ts";
 import { extraFieldsOf, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
+import {
+  isRouted,
+  operationIdOf,
+  operationLink,
+  pollRequest,
+  routedLink,
+} from "../wire/operations.ts";
 import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";
 
-// fal.ai/docs/api-reference/inference-api: the queue keeps a job when its runner dies; the synchronous address does
-// not.
+// fal.ai/docs/api-reference/inference-api: the queue keeps an operation when its runner dies; the synchronous address
+// does not.
 const baseUrl = "https://queue.fal.run";
 const domains = ["fal.run"];
 
@@ -82,7 +88,7 @@ const buildRequest = (
 const fromUpstream: ReadImages = async (response, context) => {
   const body = await readDocument(response, context.temp);
   const status = memberOf(body, "status");
-  const job = jobIdOf(memberOf(body, "request_id"), context);
+  const operation = operationIdOf(memberOf(body, "request_id"), context);
   if (typeof status !== "string" || memberOf(body, "response_url") === undefined) {
     return done(body, context);
   }
@@ -91,16 +97,16 @@ const fromUpstream: ReadImages = async (response, context) => {
   const link = (name: string) =>
     isRouted(upstream)
       ? routedLink(memberOf(body, name), baseUrlOf(upstream), routedQueue)
-      : jobLink(memberOf(body, name), baseUrlOf(upstream), domains);
-  // A failed job has the status completed too: its error is at the URL of its result.
+      : operationLink(memberOf(body, name), baseUrlOf(upstream), domains);
+  // A failed operation has the status completed too: its error is at the URL of its result.
   if (status === "COMPLETED") {
-    const poll = jobRequest(link("response_url"), headers);
-    return { kind: "pending", ...job, poll, afterMs: 100 };
+    const poll = pollRequest(link("response_url"), headers);
+    return { kind: "pending", ...operation, poll, afterMs: 100 };
   }
   return {
     kind: "pending",
-    ...job,
-    poll: jobRequest(link("status_url"), headers),
+    ...operation,
+    poll: pollRequest(link("status_url"), headers),
     ...(memberOf(body, "cancel_url") !== undefined && {
       cancel: { url: link("cancel_url"), headers, method: "PUT" },
     }),
@@ -164,7 +170,7 @@ export const fal: Vendor = {
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => falImageCapabilities(model, operation),
-    // An unknown job: with a valid API key the error is about the job, otherwise about the key.
+    // An unknown operation: with a valid API key the error is about the operation, otherwise about the key.
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
       headers: authHeaders(upstream),

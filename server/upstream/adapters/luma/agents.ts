@@ -1,4 +1,4 @@
-/** Luma's newer API, for the uni models: a job by its id, and input images as base64. */
+/** Luma's newer API, for the uni models: an operation by its id, and input images as base64. */
 import type { ImageAdapter, Vendor } from "../../adapter.ts";
 import type {
   BufferedImageResponse,
@@ -105,7 +105,7 @@ export const lumaAgents: Vendor = {
     generations,
     edits,
     imageCapabilities,
-    // An unknown job: with a valid API key the error is about the job, otherwise about the key.
+    // An unknown operation: with a valid API key the error is about the operation, otherwise about the key.
     probe: (upstream) =>
       bearerRequest(
         `${baseUrlOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,

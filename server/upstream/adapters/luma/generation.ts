@@ -1,11 +1,11 @@
-/** A generation in both of Luma's APIs: a job with an id and a state. */
+/** A generation in both of Luma's APIs: an operation with an id and a state. */
 import type { ReadImages, UpstreamRequest } from "../../adapter.ts";
 import type { BufferedImageResponse, ExtraFields, Target, Upstream } from "../../contract.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { bearer, imageJsonRequest } from "../wire/build-request.ts";
-import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { memberOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
+import { operationIdOf, pollRequest } from "../wire/operations.ts";
 
 export interface LumaApi {
   readonly baseUrlOf: (upstream: Upstream) => string;
@@ -30,7 +30,7 @@ export const readGeneration =
   async (response, context) => {
     const generation = await response.json();
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
-    const job = jobIdOf(id, context);
+    const operation = operationIdOf(id, context);
     if (state === "failed") {
       const message = textIn(generation, "failure_reason");
       throw toMappedError(meaningOf(generation, message ?? ""), message, context);
@@ -43,8 +43,8 @@ export const readGeneration =
     const headers = bearer(upstream);
     return {
       kind: "pending",
-      ...job,
-      poll: jobRequest(url, headers),
+      ...operation,
+      poll: pollRequest(url, headers),
       ...(cancels && { cancel: { url, headers, method: "DELETE" } }),
     };
   };

@@ -1,6 +1,6 @@
 /**
- * Luma's Dream Machine API (the Photon models). An image request is a job that is polled by its id. Input images are
- * accepted only as public links.
+ * Luma's Dream Machine API (the Photon models). An image request is an operation that is polled by its id. Input images
+ * are accepted only as public links.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { isHttpUrl } from "../../../lib/url-scheme.ts";

@@ -2,7 +2,7 @@
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -27,7 +27,6 @@ import {
 import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { isRouted, jobIdOf, jobLink, jobRequest, routedLink } from "../wire/jobs.ts";
 import { extraFieldsOf, memberOf, textIn } from "../wire/members.ts";
 import {
   type ErrorMeaning,
@@ -35,6 +34,13 @@ import {
   toMappedError,
   waitInBody,
 } from "../wire/native-errors.ts";
+import {
+  isRouted,
+  operationIdOf,
+  operationLink,
+  pollRequest,
+  routedLink,
+} from "../wire/operations.ts";
 import { replicateFamilyOf } from "./families.ts";
 
 const baseUrl = "https://api.replicate.com/v1";
@@ -100,14 +106,14 @@ function endpointOf(model: string): { readonly path: string; readonly version?: 
 function buildRequest({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
   const { path, version } = endpointOf(model);
   // Fast models return the result in the first response. Slow ones soon return their id, so that they can be canceled.
-  // huggingface_hub 2.4.0, _providers/replicate.py, waits as long as Replicate does, and polls no job.
+  // huggingface_hub 2.4.0, _providers/replicate.py, waits as long as Replicate does, and polls no operation.
   const headers = { ...bearer(upstream), prefer: isRouted(upstream) ? "wait" : "wait=5" };
   return imageJsonRequest(`${baseUrlOf(upstream)}/${path}`, headers, { version, input });
 }
 
 const fromUpstream: ReadImages = async (response, context) => {
   const prediction = await readDocument(response, context.temp);
-  const job = jobIdOf(memberOf(prediction, "id"), context);
+  const operation = operationIdOf(memberOf(prediction, "id"), context);
   switch (memberOf(prediction, "status")) {
     case "succeeded":
       return done(prediction);
@@ -118,22 +124,22 @@ const fromUpstream: ReadImages = async (response, context) => {
     case "starting":
     case "queued":
     case "processing":
-      return { ...pendingJob(prediction, context.target), ...job };
+      return { ...pendingOperation(prediction, context.target), ...operation };
     default:
       throw invalidResponse("it is not a prediction");
   }
 };
 
-function pendingJob(prediction: unknown, { upstream }: Target): PendingJob {
+function pendingOperation(prediction: unknown, { upstream }: Target): PendingOperation {
   const urls = memberOf(prediction, "urls");
   const link = (name: string) =>
     isRouted(upstream)
       ? routedLink(memberOf(urls, name), baseUrlOf(upstream))
-      : jobLink(memberOf(urls, name), baseUrlOf(upstream), domains);
+      : operationLink(memberOf(urls, name), baseUrlOf(upstream), domains);
   const headers = bearer(upstream);
   return {
     kind: "pending",
-    poll: jobRequest(link("get"), headers),
+    poll: pollRequest(link("get"), headers),
     ...(memberOf(urls, "cancel") !== undefined && {
       cancel: { url: link("cancel"), headers, method: "POST" },
     }),

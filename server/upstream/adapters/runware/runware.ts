@@ -1,7 +1,7 @@
 /** Runware: one endpoint that takes a list of tasks for any vendor's model and responds when they are done. */
 import type {
   ImageAdapter,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -26,10 +26,10 @@ import { readDocument } from "../wire/document.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { replayBody } from "../wire/error-body.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { jobIdOf } from "../wire/jobs.ts";
 import { extraFieldsOf, listIn, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { renameNegativePrompt } from "../wire/negative-prompt.ts";
+import { operationIdOf } from "../wire/operations.ts";
 import { meaningOf, statusOf } from "./codes.ts";
 import { runwareModel } from "./models.ts";
 
@@ -96,7 +96,9 @@ const fromUpstream: ReadImages = async (response, context) => {
   const body = await readDocument(response, context.temp);
   const errors = listOf(memberOf(body, "errors"));
   const entries = memberOf(body, "data") === undefined ? [] : listIn(body, "data");
-  const [job = {}] = entries.map((entry) => jobIdOf(memberOf(entry, "taskUUID"), context));
+  const [operation = {}] = entries.map((entry) =>
+    operationIdOf(memberOf(entry, "taskUUID"), context),
+  );
   const generated = entries.filter((entry) => imageIn(entry) !== undefined);
   // Some of several images may fail: the delivered ones are billed.
   if (generated.length > 0) return bufferedResponse(generated);
@@ -106,7 +108,7 @@ const fromUpstream: ReadImages = async (response, context) => {
     throw await readError(errorResponse, { target, model: query.model });
   }
   if (entries.length === 0) throw invalidResponse("it has neither images nor errors");
-  return { ...pendingJob(entries[0], context.target), ...job };
+  return { ...pendingOperation(entries[0], context.target), ...operation };
 };
 
 const imageIn = (entry: unknown) =>
@@ -115,7 +117,7 @@ const imageIn = (entry: unknown) =>
   imageContentIn(memberOf(entry, "imageDataURI"));
 
 /** A task that must be polled: `deliveryMethod: async`. */
-function pendingJob(entry: unknown, target: Target): PendingJob {
+function pendingOperation(entry: unknown, target: Target): PendingOperation {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string")
     throw invalidResponse("an entry has neither an image nor a task");

@@ -3,7 +3,7 @@ import type { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
   ImageAdapter,
   ImageRequestContext,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -20,9 +20,9 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { invalidResponse } from "../../invalid-response.ts";
 import { asDataUrl, headersOf, imageJsonRequest, type WireHeaders } from "../wire/build-request.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { jobIdOf, jobRequest, stillPending } from "../wire/jobs.ts";
 import { codeIn, listIn, memberOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
+import { operationIdOf, pollRequest, stillPending } from "../wire/operations.ts";
 import { runwayModel } from "./models.ts";
 
 // runwayml 5.24.0, _client.py: the address, and the version of the API.
@@ -82,14 +82,14 @@ function costIn(task: unknown, name: string): { readonly cost?: number } {
 
 const fromUpstream: ReadImages = async (response, context) => {
   const task = await response.json();
-  const job = jobIdOf(memberOf(task, "id"), context);
+  const operation = operationIdOf(memberOf(task, "id"), context);
   switch (memberOf(task, "status")) {
     case undefined:
-      return { ...acceptedTask(task, context.target), ...job };
+      return { ...acceptedTask(task, context.target), ...operation };
     case "PENDING":
     case "THROTTLED":
     case "RUNNING":
-      return { ...stillPending, ...job };
+      return { ...stillPending, ...operation };
     case "SUCCEEDED":
       return done(task);
     default:
@@ -97,14 +97,14 @@ const fromUpstream: ReadImages = async (response, context) => {
   }
 };
 
-function acceptedTask(task: unknown, { upstream }: Target): PendingJob {
+function acceptedTask(task: unknown, { upstream }: Target): PendingOperation {
   const id = memberOf(task, "id");
   if (typeof id !== "string") throw invalidResponse("it has no `id`");
   const url = `${baseUrlOf(upstream)}/v1/tasks/${encodeURIComponent(id)}`;
   const headers = authHeaders(upstream);
   return {
     kind: "pending",
-    poll: jobRequest(url, headers),
+    poll: pollRequest(url, headers),
     cancel: { url, headers, method: "DELETE" },
     ...costIn(task, "estimatedCost"),
   };
@@ -121,7 +121,9 @@ const done = (task: unknown): BufferedImageResponse => ({
   ...costIn(task, "cost"),
 });
 
-/** docs.dev.runwayml.com/errors/task-failures: `SAFETY.INPUT.TEXT`, `INPUT_PREPROCESSING.SAFETY.TEXT`, `ASSET.INVALID`. */
+/**
+ * docs.dev.runwayml.com/errors/task-failures: `SAFETY.INPUT.TEXT`, `INPUT_PREPROCESSING.SAFETY.TEXT`, `ASSET.INVALID`.
+ */
 function failed(task: unknown, context: ImageRequestContext): GatewayError {
   const code = codeIn(task, "failureCode");
   const rejected = code.startsWith("ASSET.") && "rejected";

@@ -43,7 +43,7 @@ const inpaint = service("edit/inpaint", { mask: true });
 /** Distance of the output from the input image: 0 is none. Required with an input image; 0.5 by default. */
 const strength = { strength: "0.5" };
 
-/** Editing services, by the last part of the model name. Relighting and creative upscaling return a job. */
+/** Editing services, by the last part of the model name. Relighting and creative upscaling return an operation. */
 const editServices: Readonly<Record<string, Service>> = {
   inpaint,
   erase: { ...withoutPrompt, path: "edit/erase", mask: true },

@@ -1,7 +1,7 @@
 /** Stability AI: every request is a form, every response the image itself; its metadata is in headers. */
 import type {
   ImageAdapter,
-  PendingJob,
+  PendingOperation,
   ReadImages,
   UpstreamRequest,
   Vendor,
@@ -19,9 +19,9 @@ import {
 } from "../wire/build-request.ts";
 import { readDocument } from "../wire/document.ts";
 import { imageContentIn } from "../wire/image-list.ts";
-import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
+import { operationIdOf, pollRequest } from "../wire/operations.ts";
 import {
   editService,
   generationService,
@@ -68,9 +68,9 @@ const pollIntervalMs = 10_000;
 const fromUpstream: ReadImages = async (response, context) => {
   if (isImageResponse(response)) return readBinaryImage(response, context);
   const body = await readDocument(response, context.temp);
-  const job = memberOf(body, "id");
-  if (typeof job === "string") {
-    return { ...pending(job, context.target), ...jobIdOf(job, context) };
+  const operation = memberOf(body, "id");
+  if (typeof operation === "string") {
+    return { ...pending(operation, context.target), ...operationIdOf(operation, context) };
   }
   if (isFiltered(memberOf(body, "finish_reason")))
     throw toMappedError("moderated", undefined, context);
@@ -101,10 +101,10 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-/** A job that was accepted, or (202) is still running: both responses contain its id. */
-const pending = (job: string, { upstream }: Target): PendingJob => ({
+/** An operation that was accepted, or (202) is still running: both responses contain its id. */
+const pending = (operation: string, { upstream }: Target): PendingOperation => ({
   kind: "pending",
-  poll: jobRequest(`${baseUrlOf(upstream)}/v2beta/results/${encodeURIComponent(job)}`, {
+  poll: pollRequest(`${baseUrlOf(upstream)}/v2beta/results/${encodeURIComponent(operation)}`, {
     ...bearer(upstream),
     accept: "image/*",
   }),

@@ -82,7 +82,7 @@ export function waitInBody({ body }: VendorError): number | undefined {
 }
 
 /**
- * An error inside a successful response, such as that of a failed job. Without a meaning it is a failure of the
+ * An error inside a successful response, such as that of a failed operation. Without a meaning it is a failure of the
  * upstream. `headers`: of the response, if they may have the time to wait.
  */
 export function toMappedError(

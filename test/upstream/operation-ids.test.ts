@@ -1,7 +1,7 @@
 /** A poll whose response repeats the id of another job is refused: its image could be another client's. */
 import { describe, expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
-import type { PendingJob, Vendor } from "../../server/upstream/adapter.ts";
+import type { PendingOperation, Vendor } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
@@ -10,7 +10,7 @@ import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
-import { pollJob } from "../../server/upstream/poll-job.ts";
+import { pollOperation } from "../../server/upstream/poll-operation.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
 import { query, targetOf } from "./image-adapter-fixture.ts";
@@ -76,23 +76,26 @@ const vendors: Record<string, [Vendor, string, (id: string) => object, (id: stri
 };
 
 describe("the response to a poll", () => {
-  test.each(Object.keys(vendors))("of %s is refused if it is about another job", async (name) => {
-    const [{ adapter }, model, accepted, done] = vendors[name]!;
-    const target = targetOf(name, model);
-    const read = (body: object, jobId?: string) =>
-      adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
-        query: query(),
-        target,
-        temp: noRequestTemp,
-        ...(jobId !== undefined && { jobId }),
-      });
-    const { kind, jobId } = (await read(accepted("job-1"))) as PendingJob;
-    expect({ kind, jobId }).toEqual({ kind: "pending", jobId: "job-1" });
-    await read(done("job-1"), jobId);
-    const error = await errorKindOf(async () => read(done("job-2"), jobId));
-    expect(error?.kind).toBe("upstream_invalid");
-    expect(error?.message).toContain("another job");
-  });
+  test.each(Object.keys(vendors))(
+    "of %s is refused if it is about another operation",
+    async (name) => {
+      const [{ adapter }, model, accepted, done] = vendors[name]!;
+      const target = targetOf(name, model);
+      const read = (body: object, operationId?: string) =>
+        adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
+          query: query(),
+          target,
+          temp: noRequestTemp,
+          ...(operationId !== undefined && { operationId }),
+        });
+      const { kind, operationId } = (await read(accepted("job-1"))) as PendingOperation;
+      expect({ kind, operationId }).toEqual({ kind: "pending", operationId: "job-1" });
+      await read(done("job-1"), operationId);
+      const error = await errorKindOf(async () => read(done("job-2"), operationId));
+      expect(error?.kind).toBe("upstream_invalid");
+      expect(error?.message).toContain("another job");
+    },
+  );
 
   test("is compared with the job that the request started", async () => {
     const [{ adapter }, model, accepted, done] = vendors.replicate!;
@@ -104,14 +107,14 @@ describe("the response to a poll", () => {
         upstreamResponseOf(JSON.stringify(accepted("job-1"))),
         job,
       );
-      return pollJob(
+      return pollOperation(
         {
           ...job,
           adapter: adapter.generations!,
           signal: new AbortController().signal,
           send: async () => upstreamResponseOf(JSON.stringify(responses.shift())),
         },
-        (await first) as PendingJob,
+        (await first) as PendingOperation,
       );
     };
     expect(await runJob([accepted("job-1"), done("job-1")])).toMatchObject({ kind: "buffered" });

@@ -1,12 +1,17 @@
 /**
- * Job polling for images: polls a pending job until it is done, and requests partial images while an upstream works on
- * its response.
+ * Polls the pending operation of an image request until it is done, and requests partial images while an upstream
+ * works on its response.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/tasks.ts";
 import { sleep, withTimeout } from "../lib/timers.ts";
 import type { RequestTemp } from "../temp-storage/request-temp.ts";
-import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
+import type {
+  ImageAdapter,
+  PendingOperation,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "./adapter.ts";
 import type {
   BufferedImageResponse,
   GenerationQuery,
@@ -26,15 +31,15 @@ export type SendAuthenticated = (
 export interface SendRecord {
   /** Called before a request is sent. Rejects with GatewayError if it may not be sent. */
   beforeSend(): Promise<void>;
-  /** The upstream has accepted the request as a job of its own, which any process can poll. */
-  onUpstreamJob(target: Target, job: PendingJob): Promise<void>;
-  /** A job that an earlier process submitted to this target for the line, once. */
-  takeUpstreamJob(target: Target): PendingJob | undefined;
-  /** A job of the upstream is not canceled with the request: another process polls it. */
-  readonly keepsUpstreamJob: boolean;
+  /** The upstream has accepted the request as an operation of its own, which any process can poll. */
+  onUpstreamOperation(target: Target, operation: PendingOperation): Promise<void>;
+  /** An operation that an earlier process submitted to this target for the line, once. */
+  takeUpstreamOperation(target: Target): PendingOperation | undefined;
+  /** An operation of the upstream is not canceled with the request: another process polls it. */
+  readonly keepsUpstreamOperation: boolean;
 }
 
-interface UpstreamImageJob<Q extends GenerationQuery> {
+interface PollContext<Q extends GenerationQuery> {
   readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
@@ -42,21 +47,21 @@ interface UpstreamImageJob<Q extends GenerationQuery> {
   readonly temp: RequestTemp;
   readonly send: SendAuthenticated;
   /** The line of a job, of which the request is a part. Undefined if it is not. */
-  readonly line?: Pick<SendRecord, "keepsUpstreamJob"> | undefined;
+  readonly line?: Pick<SendRecord, "keepsUpstreamOperation"> | undefined;
 }
 
 /** The first and the longest interval between two polls. */
 const firstPollMs = 400;
 const maxPollMs = 3000;
-/** A job that has begun may be billed, so polling survives up to this many failed polls in a row. */
+/** An operation that has begun may be billed, so polling survives up to this many failed polls in a row. */
 const maxFailedPolls = 8;
 
-/** Polls until the image is done. An aborted request cancels the upstream's job. */
-export async function pollJob<Q extends GenerationQuery>(
-  job: UpstreamImageJob<Q>,
-  first: PendingJob,
+/** Polls until the image is done. An aborted request cancels the upstream's operation. */
+export async function pollOperation<Q extends GenerationQuery>(
+  context: PollContext<Q>,
+  first: PendingOperation,
 ): Promise<BufferedImageResponse> {
-  const { signal, send } = job;
+  const { signal, send } = context;
   let pending = first;
   let waitMs = firstPollMs;
   let failures = 0;
@@ -65,40 +70,41 @@ export async function pollJob<Q extends GenerationQuery>(
       // After a failed poll, the backoff applies instead of the interval that the upstream requested.
       await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
-      if (!pending.poll) throw new GatewayError("internal", "A pending job has no poll request.");
+      if (!pending.poll)
+        throw new GatewayError("internal", "A pending operation has no poll request.");
       const response = await send(pending.poll, signal).catch((error: unknown) => {
         if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
-          // The upstream accepted the job, so it may bill, whatever error a poll ends with.
-          throw job.line?.keepsUpstreamJob ? error : markMayBeBilled(error);
+          // The upstream accepted the operation, so it may bill, whatever error a poll ends with.
+          throw context.line?.keepsUpstreamOperation ? error : markMayBeBilled(error);
         return undefined;
       });
       if (!response) continue;
       failures = 0;
-      const next = await readPoll(job, pending, response);
+      const next = await readPoll(context, pending, response);
       if (next.kind === "buffered") return next;
       pending = { ...pending, ...next };
     }
   } catch (error) {
-    // The request was canceled or has timed out, so the upstream need not finish the job.
-    if (signal.aborted && !job.line?.keepsUpstreamJob) cancelJob(job, pending);
+    // The request was canceled or has timed out, so the upstream need not finish the operation.
+    if (signal.aborted && !context.line?.keepsUpstreamOperation) cancelOperation(context, pending);
     throw error;
   }
 }
 
 async function readPoll<Q extends GenerationQuery>(
-  { adapter, query, target, temp }: UpstreamImageJob<Q>,
-  { jobId, cost }: PendingJob,
+  { adapter, query, target, temp }: PollContext<Q>,
+  { operationId, cost }: PendingOperation,
   response: UpstreamResponse,
-): Promise<BufferedImageResponse | PendingJob> {
-  const context = { query, target, temp, ...(jobId !== undefined && { jobId }) };
+): Promise<BufferedImageResponse | PendingOperation> {
+  const context = { query, target, temp, ...(operationId !== undefined && { operationId }) };
   const next = await adapter.fromUpstream(response, context);
   if (next.kind === "stream") throw new GatewayError("internal", "A poll returned a stream.");
   return next.kind === "buffered" && cost !== undefined ? { cost, ...next } : next;
 }
 
-function cancelJob<Q extends GenerationQuery>(
-  { send }: UpstreamImageJob<Q>,
-  { cancel }: PendingJob,
+function cancelOperation<Q extends GenerationQuery>(
+  { send }: PollContext<Q>,
+  { cancel }: PendingOperation,
 ): void {
   if (!cancel) return;
   const { signal } = new AbortController();
@@ -106,7 +112,7 @@ function cancelJob<Q extends GenerationQuery>(
   ignoreRejection(send(cancel, signal));
 }
 
-/** Transient errors. They include 404: some upstreams find a job only a moment after they accepted it. */
+/** Transient errors. They include 404: some upstreams find an operation only a moment after they accepted it. */
 const transientErrors: ReadonlySet<string> = new Set([
   "upstream_unreachable",
   "upstream_timeout",
@@ -124,9 +130,9 @@ const isTransient = (error: unknown): boolean =>
 
 /** Requests partial images while the upstream works on its response. */
 export async function* streamPartialImages<Q extends GenerationQuery>(
-  { query, target, signal, send }: UpstreamImageJob<Q>,
+  { query, target, signal, send }: PollContext<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
-  firstResponse: Promise<ImageResponse | PendingJob>,
+  firstResponse: Promise<ImageResponse | PendingOperation>,
 ): AsyncGenerator<ImageEvent> {
   const maxPartialImages = query.options.partial_images ?? 0;
   let lastPartialImage = "";
