@@ -122,6 +122,7 @@ export class Account implements SpendKey, BudgetView {
 
   /** Sets the copy, if it is higher. `stored`: the amount of the own rows that it has in addition. */
   raise(spent: number, stored = 0): void {
+    const isFirst = !this.isRead;
     this.isRead = true;
     const others = Math.max(0, spent - this.spent - stored);
     if (others === 0 && stored === 0) return;
@@ -129,8 +130,9 @@ export class Account implements SpendKey, BudgetView {
     this.ended -= stored;
     this.#endedElsewhere -= reported;
     this.spent = Math.max(this.spent, spent);
-    // During an outage, the others spend their shares: they take nothing from the one of this process.
-    if (this.#shared?.isReachable) this.#atReply.used += others - reported;
+    // During an outage, the others spend their shares: they take nothing from the one of this process. What was spent
+    // before the first reading is not theirs.
+    if (isFirst || this.#shared?.isReachable) this.#atReply.used += others - reported;
     this.changed();
   }
 

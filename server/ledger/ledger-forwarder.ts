@@ -43,7 +43,7 @@ const batchRows = 1000;
 const everyMs = 500;
 const defaultCloseMs = 5000;
 
-/** If more rows are rejected, the problem is in the shared ledger and not in single rows. */
+/** If more rows in a row are rejected, the problem is in the shared ledger and not in single rows. */
 const maxRejected = 1000;
 
 export class LedgerForwarder {
@@ -113,12 +113,13 @@ export class LedgerForwarder {
     };
     try {
       remove(await store.append(rows));
+      this.#rejected = 0;
     } catch (error) {
       if (!(error instanceof RejectedRowsError) || this.#rejected >= maxRejected) throw error;
       const [first] = rows;
       if (first && rows.length === 1) {
-        this.#rejected++;
         inBacklog(() => setAside(first, error.message));
+        this.#rejected++;
         remove([]);
         return;
       }

@@ -53,6 +53,8 @@ export function openForwarding(options: ForwardingOptions) {
     clock,
   });
   for (const rows of backlog.earlier) accounts.end(rows);
+  // Its amount was added twice: for the row in the backlog, and for this one.
+  backlog.onIgnored = (row) => accounts.drop(row);
   const rejectedPath = join(folder, "ledger-rejected.jsonl");
   let refreshedAt = Number.NEGATIVE_INFINITY;
 

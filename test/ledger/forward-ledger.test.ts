@@ -52,6 +52,41 @@ test("a row that the shared ledger refuses is set aside, and the others arrive",
   await backlog.close();
 });
 
+test("a row that cannot be set aside for a long time stops the others no longer than that", async () => {
+  using folder = temporaryFolder();
+  const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
+  const [refused, other] = [ledgerRow(1000), ledgerRow(1001)];
+  await backlog.append([refused, other]);
+  let isDiskFull = true;
+  const arrived: string[] = [];
+  const forwarder = new LedgerForwarder({
+    backlog,
+    store: {
+      append: async (batch) => {
+        if (batch.some(({ requestId }) => requestId === refused.requestId))
+          throw new RejectedRowsError("refused");
+        arrived.push(...idsOf(batch));
+        return [];
+      },
+    },
+    report: () => undefined,
+    reportBacklog: () => undefined,
+    setAside: () => {
+      if (isDiskFull) throw new Error("ENOSPC");
+    },
+    repeat: () => async () => undefined,
+  });
+  // More often than rows may be rejected before the problem is taken for one of the shared ledger.
+  for (let run = 0; run < 1100; run++) await forwarder.run();
+  expect(arrived).toEqual([]);
+  isDiskFull = false;
+  await forwarder.run();
+  expect(arrived).toEqual([other.requestId]);
+  expect(backlog.size).toBe(0);
+  await forwarder.close();
+  await backlog.close();
+});
+
 test("an outage is reported once, with its reason, and a batch whose acknowledgment was lost is sent again", async () => {
   using folder = temporaryFolder();
   const backlog = new LedgerBacklog({ folder: folder.path, maxBytes: 0 });
@@ -230,7 +265,7 @@ test("during an outage, budgets read what waits to be forwarded without a query,
   await earlier.close();
   const { backlog, forwarding, totals } = openTestForwarding(folder.path, database);
   const row = ledgerRow(at, { cost: 2, estimatedCost: 4 });
-  forwarding.accounts.end(row);
+  for (const each of [row, row]) forwarding.accounts.end(each);
   await backlog.append([row, row]);
   using queries = spyOn(Database.prototype, "query");
   using statements = spyOn(Database.prototype, "prepare");

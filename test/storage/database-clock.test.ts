@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { DatabaseClock, withMeasuredClock } from "../../server/storage/postgres/database-clock.ts";
 import { createJobStore, type JobStore } from "../../server/storage/sql/job-store.ts";
+import type { Work } from "../../server/storage/sql/stored-job.ts";
 import { openJobDatabase } from "../../server/storage/sqlite/job-database.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -115,12 +116,18 @@ test("a replica a day ahead that starts without the database ends no job of the 
   expect(await endings()).toEqual([null, "expired"]);
 });
 
-test("a replica a day ahead that starts without the database deletes no job of the others", async () => {
-  const store = { listExpired: async () => [{}], listUncleaned: async () => [{}] };
+test("a replica a day ahead that starts without the database claims and deletes no job of the others", async () => {
+  const lists = ["listWaiting", "listExpired", "listUncleaned"] as const;
+  const store = Object.fromEntries(lists.map((name) => [name, async () => [{}]]));
   const listed = async (isMeasured: boolean) => {
     const jobs = withMeasuredClock(store as unknown as JobStore, { isMeasured });
-    return [...(await jobs.listExpired(0, 1)), ...(await jobs.listUncleaned(0, 1))].length;
+    const found = await Promise.all([
+      jobs.listWaiting({} as Work),
+      jobs.listExpired(0, 1),
+      jobs.listUncleaned(0, 1),
+    ]);
+    return found.flat().length;
   };
   expect(await listed(false)).toBe(0);
-  expect(await listed(true)).toBe(2);
+  expect(await listed(true)).toBe(3);
 });

@@ -61,12 +61,16 @@ export class DatabaseClock {
   }
 }
 
-/** Until the clock is measured, no job is late: a replica whose own clock is wrong would end the jobs of all replicas. */
+/**
+ * Until the clock is measured, no job is late and none is claimed: a replica whose own clock is wrong would end the jobs
+ * of all replicas, and hold leases that have expired or never do.
+ */
 export const withMeasuredClock = (
   jobs: JobStore,
   clock: Pick<DatabaseClock, "isMeasured">,
 ): JobStore => ({
   ...jobs,
+  listWaiting: async (work) => (clock.isMeasured ? jobs.listWaiting(work) : []),
   expire: async (now) => {
     if (clock.isMeasured) await jobs.expire(now);
   },

@@ -40,6 +40,8 @@ export class LedgerBacklog {
   readonly #readSum: Statement<Pick<SpentSum, "nanos">, [string, string, string]>;
   /** The rows of earlier processes, as rows of the same owners and day. */
   readonly earlier: readonly ChargedRow[];
+  /** Called for a row that is stored already. */
+  onIgnored: ((row: LedgerRow) => void) | undefined;
   #size: number;
 
   constructor({ folder, maxBytes, now = 0 }: BacklogOptions) {
@@ -91,15 +93,15 @@ export class LedgerBacklog {
 
   /** Stores all rows or none. A row that is stored already is ignored. Nothing is spent yet: there are no sums. */
   async append(rows: readonly LedgerRow[]): Promise<readonly SpentSum[]> {
-    this.#size += this.#db.transaction(() => {
-      let added = 0;
-      for (const row of rows) {
+    const ignored = this.#db.transaction(() =>
+      rows.filter((row) => {
         const { requestId, keyId, project, budgets, at } = row;
         const values = [requestId, keyId, project, budgets, at, nanosOf(row)];
-        added += this.#insert.run(...values, JSON.stringify(valuesOf(row))).changes;
-      }
-      return added;
-    })();
+        return this.#insert.run(...values, JSON.stringify(valuesOf(row))).changes === 0;
+      }),
+    )();
+    this.#size += rows.length - ignored.length;
+    for (const row of ignored) this.onIgnored?.(row);
     return [];
   }
 
