@@ -149,8 +149,8 @@ function* parse(
     };
   if (!isUtf8(json)) return { problem: "The line is not valid UTF-8." };
   // A byte order mark is not part of the text.
-  const isMarked = position === 0 && json.subarray(0, 3).equals(byteOrderMark);
-  const text = json.toString("utf8", isMarked ? 3 : 0);
+  const hasByteOrderMark = position === 0 && json.subarray(0, 3).equals(byteOrderMark);
+  const text = json.toString("utf8", hasByteOrderMark ? 3 : 0);
   if (text.trim() === "") return undefined;
   yield;
   const value = parseOrUndefined(text);

@@ -152,8 +152,8 @@ function invalidUtf8(headers: RequestHeaders): GatewayError {
 function decode(bytes: Buffer, headers: RequestHeaders): string {
   if (!isUtf8(bytes)) throw invalidUtf8(headers);
   // A byte order mark is not part of the text.
-  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return bytes.toString("utf8", isMarked ? 3 : 0);
+  const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString("utf8", hasByteOrderMark ? 3 : 0);
 }
 
 function parseJson(text: string, headers: RequestHeaders): unknown {

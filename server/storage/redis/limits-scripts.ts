@@ -223,7 +223,7 @@ for i = 1, slotCount do
   slots.available = slots.limit - slots.inFlight
   local since, lasts, first = (redis.call('GET', slots.firstKey) or ''):match('^(%S+) (%S+) (.+)$')
   slots.isFirst = first == replica or not first or tonumber(lasts) <= now or slots.since < tonumber(since)
-  slots.isMarked = first == replica
+  slots.wasFirst = first == replica
   if not slots.isFirst then slots.available = slots.available - 1 end
   allSlots[i] = slots
 end
@@ -289,7 +289,7 @@ if id ~= '' and (outcome == taken or outcome == noSlot) then
         local first = text(slots.since) .. ' ' .. text(now + ${waitingGoneMs}) .. ' ' .. replica
         redis.call('SET', slots.firstKey, first, 'PX', ${leaseMs})
       end
-    elseif slots.isMarked then
+    elseif slots.wasFirst then
       -- It has its slot. Or it lacks one of another limit: it must not keep this one from others.
       redis.call('DEL', slots.firstKey)
     end

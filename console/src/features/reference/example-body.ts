@@ -1,4 +1,5 @@
 /** A body with which an operation works as it is, as far as the document says it. */
+import type { ModelKind } from "../../../../contract/model-kinds.ts";
 import {
   bodySchemaOf,
   bodyTypeOf,
@@ -8,7 +9,7 @@ import {
 } from "./openapi-document.ts";
 import { exampleOf, resolved } from "./schema.ts";
 
-type Models = Readonly<Record<"embedding" | "image", string | undefined>>;
+type Models = Readonly<Record<ModelKind, string | undefined>>;
 
 interface ExampleForm {
   readonly fields: Readonly<Record<string, string>>;

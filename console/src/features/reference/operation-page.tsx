@@ -1,4 +1,5 @@
 /** One operation: what it does, its parameters and bodies, as code in three languages, and a form that sends it. */
+import type { ModelKind } from "../../../../contract/model-kinds.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
@@ -22,7 +23,7 @@ interface OperationPageProps {
   readonly document: OpenApiDocument;
   readonly operation: Operation;
   /** The models of this gateway, by kind. */
-  readonly models: Readonly<Record<"embedding" | "image", string | undefined>>;
+  readonly models: Readonly<Record<ModelKind, string | undefined>>;
   readonly apiKey: string;
   readonly onApiKey: (key: string) => void;
 }

@@ -1,7 +1,9 @@
 /** The API reference, from the OpenAPI documents of this gateway. Each operation has an address of its own. */
+
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
+import type { ModelKind } from "../../../../contract/model-kinds.ts";
 import { useT } from "../../i18n/messages.ts";
 import { classNames } from "../../lib/class-names.ts";
 import { Card } from "../../ui/card.tsx";
@@ -22,8 +24,7 @@ export function ReferencePage() {
   const query = useQuery(documentQuery(api));
   const { data: models } = useQuery(modelsQuery);
   const [apiKey, setApiKey] = useState("");
-  const firstOf = (kind: "embedding" | "image") =>
-    models?.data.find((model) => model.kind === kind)?.id;
+  const firstOf = (kind: ModelKind) => models?.data.find((model) => model.kind === kind)?.id;
   return (
     <Page
       title={t("nav.reference")}
