@@ -11,6 +11,9 @@
 import { Database } from "bun:sqlite";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
+import { createStatementStore } from "../../server/storage/sql/statement-store.ts";
+import { openGatewayDatabase } from "../../server/storage/sqlite/gateway-database.ts";
 import { startFakeS3 } from "../fake-s3.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
@@ -18,7 +21,7 @@ import { pathOf } from "../programs.ts";
 import { databaseName, sharedPostgres } from "../storage/postgres-server.ts";
 import { until } from "../until.ts";
 import { adminToken, fixtureEnvironment } from "./open-fixture.ts";
-import { sendRequests, storeEverything } from "./store-everything.ts";
+import { sendRequests, statement, statementCsv, storeEverything } from "./store-everything.ts";
 
 /** Tables that may have no row, with the reason. */
 const mayBeEmpty: Readonly<Record<string, string>> = {
@@ -43,6 +46,7 @@ for (const database of ["sqlite", "postgres"] as const) {
     ...(s3 && { BLOB_URL: s3.url("vexel") }),
   });
   const known = await storeEverything({ gateway, fake, adminToken });
+  await storeStatement(url, join(folder.path, "data"));
   if (url !== undefined) {
     const hasRow = async (table: string): Promise<boolean> =>
       new Map(await rowsOfDatabase(databaseName(url))).get(`postgres ${table}`) !== 0;
@@ -91,6 +95,15 @@ function start(
 ): Promise<GatewayProcess> {
   const env = { ...fixtureEnvironment, ...stores };
   return startProcess({ folder, yaml: configFor(fake.url), env });
+}
+
+/** The gateway writes one for a month that has ended, and none of its requests is so old. */
+async function storeStatement(url: string | undefined, data: string): Promise<void> {
+  const { now } = Date;
+  const db =
+    url === undefined ? openGatewayDatabase(data, now) : new PostgresDatabase({ url, now });
+  await createStatementStore(db).create({ ...statement, createdAt: now() }, statementCsv);
+  await db.close();
 }
 
 /** The rows of each table, by file and table. */

@@ -23,7 +23,14 @@ import {
   fixtureVersions,
   openFixture,
 } from "./open-fixture.ts";
-import { client, heldLines, type Known, webhookSecret } from "./store-everything.ts";
+import {
+  client,
+  heldLines,
+  type Known,
+  statement,
+  statementCsv,
+  webhookSecret,
+} from "./store-everything.ts";
 
 const closing = closeAfterEach();
 
@@ -140,6 +147,9 @@ async function hasEverything(gateway: GatewayProcess, fixture: Fixture, fake: Fa
   expect((await idsOf("/keys")).toSorted()).toEqual(["app", "revoked", "test"]);
   expect(await idsOf("/projects")).toContain("web");
   expect(await idsOf("/alerts")).toEqual(["errors"]);
+  const csv = `/admin/api/projects/${statement.project}/statements/${statement.month}`;
+  const response = await fetch(`${gateway.url}${csv}`, { headers: asOperator });
+  expect(await response.text()).toBe(statementCsv);
   // Users, the second factor, sessions, tokens.
   expect((await idsOf("/users")).toSorted()).toEqual(["Ada", "Eve"]);
   const session = await admin(gateway, { cookie: known.sessionCookie }).send("GET", "/session");

@@ -46,6 +46,15 @@ interface Options {
 const password = "a long password of the fixtures";
 export const webhookSecret = `whsec_${btoa("the webhook of the fixtures, a text of bytes")}`;
 export const heldLines = 100;
+export const statement = {
+  project: "web",
+  month: "2026-01",
+  requests: 2,
+  unpriced: 1,
+  cost: 0.25,
+  estimatedCost: 0.125,
+};
+export const statementCsv = "start,key,model,tag,requests\r\n2026-01,app,stored-model,,2\r\n";
 
 /** Ends while two batches and an image job wait for the upstream, with some lines of a batch done. */
 export async function storeEverything(options: Options): Promise<Known> {

@@ -1,4 +1,4 @@
-/** A poll whose response repeats the id of another job is refused: its image could be another client's. */
+/** A poll whose response repeats the id of another operation is refused: its image could be another client's. */
 import { describe, expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/temp-storage/request-temp.ts";
 import type { PendingOperation, Vendor } from "../../server/upstream/adapter.ts";
@@ -22,7 +22,7 @@ const falLinks = (id: string) => {
 };
 const replicateLinks = (id: string) => ({ get: `https://api.replicate.com/v1/predictions/${id}` });
 
-/** The response that accepts a job, and a response to its poll, both with the job's id. */
+/** The response that accepts an operation, and a response to its poll, both with the id of the operation. */
 const vendors: Record<string, [Vendor, string, (id: string) => object, (id: string) => object]> = {
   bfl: [
     bfl,
@@ -93,11 +93,11 @@ describe("the response to a poll", () => {
       await read(done("job-1"), operationId);
       const error = await errorKindOf(async () => read(done("job-2"), operationId));
       expect(error?.kind).toBe("upstream_invalid");
-      expect(error?.message).toContain("another job");
+      expect(error?.message).toContain("another operation");
     },
   );
 
-  test("is compared with the job that the request started", async () => {
+  test("is compared with the operation that the request started", async () => {
     const [{ adapter }, model, accepted, done] = vendors.replicate!;
     const target = targetOf("replicate", model);
     const runJob = async (polled: readonly object[]) => {
