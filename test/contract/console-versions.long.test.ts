@@ -16,7 +16,10 @@ const fake = startFake();
 closeAfterAll(fake, folder);
 const closing = closeAfterEach();
 
-/** Each request goes to the next replica, as with a load balancer without sessions. */
+/**
+ * The files of the console come from the first replica, as with session affinity. Each other request goes to the next
+ * one.
+ */
 function balance(replicas: () => readonly string[]) {
   let turn = 0;
   return Bun.serve({
@@ -26,7 +29,7 @@ function balance(replicas: () => readonly string[]) {
     fetch: ({ url, method, headers, body }) => {
       const { pathname, search } = new URL(url);
       const urls = replicas();
-      const replica = urls[turn++ % urls.length];
+      const replica = pathname.startsWith("/console") ? urls[0] : urls[turn++ % urls.length];
       const sent = { method, headers, body, decompress: false, redirect: "manual" } as const;
       return fetch(`${replica}${pathname}${search}`, sent);
     },
