@@ -81,7 +81,7 @@ export const ledgerMigrations: readonly Migration[] = [
 
 export function buildNewerVersion(folder: string): GatewayVersion {
   // Imports resolve links, so the sources have to be copies. `cli` imports the rest of them.
-  for (const part of ["cli", "console", "contract", "server", "package.json"])
+  for (const part of ["cli", "console", "contract", "server", "package.json", "package-lock.json"])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const manifest = join(folder, "package.json");
