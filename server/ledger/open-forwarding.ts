@@ -17,7 +17,10 @@ import { LedgerForwarder } from "./ledger-forwarder.ts";
 interface ForwardingOptions {
   /** The data folder. */
   readonly folder: string;
-  readonly backlog: Pick<LedgerBacklog, "oldest" | "remove" | "earlier" | "size" | "readSpent">;
+  readonly backlog: Pick<
+    LedgerBacklog,
+    "oldest" | "remove" | "earlier" | "onIgnored" | "size" | "readSpent"
+  >;
   readonly shared: {
     readonly ledger: Pick<PostgresLedgerStore, "append" | "rollUp">;
     readonly spend: Pick<SharedSpend, "isRead" | "read" | "raise" | "refresh" | "readNamed">;
