@@ -261,6 +261,8 @@ export class Process {
       folder: "",
       backlog: {
         earlier: [...folder.rows],
+        // No row is appended twice here.
+        onIgnored: undefined,
         get size() {
           return folder.rows.length;
         },
