@@ -26,14 +26,16 @@ export function createRunLine({
   edits,
 }: RunLineOptions): RunLine {
   const embeddings = embeddingsEndpoint({ maxInputs });
-  const mergeable = embeddingsEndpoint({ maxInputs: Number.POSITIVE_INFINITY });
+  const ofAnySize = embeddingsEndpoint({ maxInputs: Number.POSITIVE_INFINITY });
   return (request, caller) => {
     const { line } = request;
     const { operation } = line;
     const incoming = new LineRequest({ ...request, path: linePaths[operation] });
     if (operation === "embeddings") {
       const { inputsOfLines, vendor } = line;
-      const endpoint = inputsOfLines ? mergedEndpoint(mergeable, inputsOfLines) : embeddings;
+      // The vendor has embedded as many inputs as a request could have then.
+      const single = vendor ? ofAnySize : embeddings;
+      const endpoint = inputsOfLines ? mergedEndpoint(ofAnySize, inputsOfLines) : single;
       const stages = vendor ? vendorSend.embeddings : send.embeddings;
       return serve(endpoint, stages, incoming, undefined, caller);
     }

@@ -2,6 +2,7 @@
  * Runs one line until it has a result. A line that was refused for a limit, or because an upstream was down, is tried
  * again until the deadline of its job. Each attempt looks the API key up again: a revoked key sends nothing.
  */
+import type { ErrorKind } from "../../contract/errors.ts";
 import { jobLineId } from "../../contract/job-line-id.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toDollars } from "../lib/nano-dollars.ts";
@@ -19,6 +20,7 @@ import type {
   Wait,
 } from "../storage/sql/stored-job.ts";
 import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
+import { isSuccessful } from "./group-lines.ts";
 import type { JobKind, JobLine, LineResult } from "./job-kind.ts";
 import { bodyOf, interruptedError, LineContext, type RunLine } from "./line-request.ts";
 import { nextLineStep } from "./next-step.ts";
@@ -148,6 +150,16 @@ export class LineAttempts {
   }
 
   async run(running: RunningLine): Promise<LineEnd> {
+    const end = await this.#attempt(running);
+    const { vendor } = running.line;
+    if (!vendor || vendor.isFinal || end.kind === "stopped" || isSuccessful(end)) return end;
+    // The result is billed, and has no ledger row.
+    const dollars = await vendor.chargeEstimate(errorIn(end));
+    if (dollars !== undefined) running.onCost(dollars);
+    return end;
+  }
+
+  async #attempt(running: RunningLine): Promise<LineEnd> {
     const { now } = this.#options;
     let waitedMs = 0;
     for (let failures = 0, attempt = 0; ; attempt++) {
@@ -300,6 +312,13 @@ function requestIdOf({ range, line, at }: RunningLine, attempt: number): string 
     attempt: isFirst ? undefined : `${attempts + 1}.${attempt + 1}`,
   });
 }
+
+/** Of a result that is not successful. */
+const errorIn = (result: LineResult): GatewayError => {
+  if (result.kind === "none") return result.error;
+  const { code = "internal", message = "The result could not be delivered." } = result.error ?? {};
+  return new GatewayError(code as ErrorKind, message);
+};
 
 const none = (error: GatewayError): LineResult => ({ kind: "none", error });
 

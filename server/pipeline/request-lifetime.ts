@@ -199,12 +199,13 @@ export class RequestLifetime {
     record.end(status, error, clock(), this.#source.bytesReceived);
     const { error: code, errorMessage: message } = record.outcome;
     const failure = code === undefined ? undefined : { code, message: message ?? "" };
-    record.line?.requestEnded(record.charged, failure);
+    const hasRow = record.caller !== undefined && !isUndelivered(record, error);
+    record.line?.requestEnded(hasRow ? record.charged : undefined, failure);
     this.logIfThrows(RequestLifetime.#endDeadline);
     // In the turn of the row, which charges the budgets.
     if (record.reservation) this.logIfThrows(RequestLifetime.#releaseReservation);
     try {
-      if (!record.caller || isDeliveredAgain(record, error)) return "settled";
+      if (!record.caller || !hasRow) return "settled";
       return await ledger.settle(record.ledgerRow(record.caller));
     } catch (failure) {
       // The client gets this error instead of the response. The log line and the ledger row have the same error.
@@ -346,8 +347,8 @@ export class RequestLifetime {
 }
 
 /**
- * The gateway could not deliver the result of a vendor's batch, so the line is delivered again: its one ledger row is
- * written then.
+ * The result of a vendor's batch is billed, and was not delivered. Its one ledger row is written when it is delivered
+ * again, or given up (`server/jobs/line-attempts.ts`).
  */
-const isDeliveredAgain = ({ line, charge }: RequestRecord, error?: GatewayError): boolean =>
-  line?.vendor !== undefined && error?.definition.causedBy === "gateway" && charge.isEmpty;
+const isUndelivered = ({ line }: RequestRecord, error?: GatewayError): boolean =>
+  error !== undefined && line?.vendor?.isFinal === false;

@@ -1,4 +1,5 @@
 /** What the pipeline needs to know of a request that is a line of a job. */
+import type { GatewayError } from "../lib/gateway-error.ts";
 import type { UpstreamResponse } from "../upstream/adapter.ts";
 import type { EmbeddingsQuery, GenerationQuery, Target } from "../upstream/contract.ts";
 import type { SendRecord } from "../upstream/poll-operation.ts";
@@ -45,4 +46,9 @@ export interface VendorLine {
   }[];
   /** Throws GatewayError if the vendor has no result for it, or several. */
   responseTo(request: { readonly ids: readonly string[] }): Promise<UpstreamResponse>;
+  /**
+   * The result cannot be delivered: the estimate of the line is charged. Returns it, in US dollars. Undefined if it is
+   * unknown.
+   */
+  chargeEstimate(error: GatewayError): Promise<number | undefined>;
 }

@@ -3,6 +3,7 @@
  * requests for the vendor's input file. Hours later, `send` reads the vendor's results as the responses to these requests.
  */
 
+import type { ErrorDefinition } from "../../../contract/errors.ts";
 import {
   adaptParameters,
   checkParameters,
@@ -40,15 +41,20 @@ import { invalidResponse } from "../../upstream/invalid-response.ts";
 import type { SentRequest } from "./sent-requests.ts";
 import type { PlannedRequest } from "./vendor-input.ts";
 
-/** A result that is an error, or that is wrong, stays so: its line is not tried again. */
+/**
+ * A result that is an error, or that is wrong, stays so: its line is not tried again. Other errors, such as of the
+ * gateway or of its configuration, say nothing about the result.
+ */
 const makeFailureFinal =
   <Q, A>(next: Send<Q, A>): Send<Q, A> =>
   (request) =>
     next(request).catch((error: unknown) => {
-      const isOfGateway = error instanceof GatewayError && error.definition.causedBy === "gateway";
-      if (!isOfGateway) request.context.line?.vendor?.end();
+      if (isCausedBy(error, "upstream")) request.context.line?.vendor?.end();
       throw error;
     });
+
+const isCausedBy = (error: unknown, cause: ErrorDefinition["causedBy"]): boolean =>
+  error instanceof GatewayError && error.definition.causedBy === cause;
 
 /** Selects the target: the vendor's, and the model as it was when the line was sent. */
 const selectVendorTarget: <Q, A>(next: Send<Q, A>) => Send<Q, A> = (next) => (request) => {
@@ -91,13 +97,20 @@ async function readResult<A>(
   sent: Pick<SentRequest, "ids">,
   read: (response: UpstreamResponse) => Promise<A>,
 ): Promise<A> {
-  const response = await vendorLineOf(stageRequest).responseTo(sent);
+  const vendor = vendorLineOf(stageRequest);
+  const response = await vendor.responseTo(sent);
   const about = { target: targetOf(stageRequest), model: stageRequest.query.model };
-  if (response.status < 200 || response.status > 299)
-    throw await adapter.readError(response, about);
-  return read(response).catch((error: unknown) =>
-    throwErrorInside(error, response, adapter, about),
-  );
+  try {
+    if (response.status < 200 || response.status > 299)
+      throw await adapter.readError(response, about);
+    return await read(response).catch((error: unknown) =>
+      throwErrorInside(error, response, adapter, about),
+    );
+  } catch (error) {
+    // The vendor refused the request of the client.
+    if (isCausedBy(error, "client")) vendor.end();
+    throw error;
+  }
 }
 
 export interface VendorStagesOptions extends VerifyOptions {

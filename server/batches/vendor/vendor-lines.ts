@@ -26,9 +26,9 @@
  * - `delivering`: line by line out of `reserved` and into the ledger row of the line, whose id and time are the same in
  *   each delivery. The row has the cost of the result, or the estimate that was sent with the line if there is no
  *   result and the vendor may bill it all the same (`charge-without-result.ts`). That is so if a completed batch has
- *   no result for the line, and for all lines of a batch that is given up (`giveUp` of `vendor-batch.ts`): the vendor
- *   does not know it any more or does not end it, its upstream or the model was deleted, or nobody can read its
- *   results. If the job fails, `chargeRest` does the same. Otherwise the vendor bills nothing for the line.
+ *   no result for the line, if its result cannot be delivered, and for all lines of a batch that is given up (`giveUp`
+ *   of `vendor-batch.ts`): the vendor does not know it any more or does not end it, its upstream or the model was
+ *   deleted, or nobody can read its results. If the job fails, `chargeRest` does the same. Otherwise the vendor bills nothing for the line.
  * - `refused`, `lines`: nowhere, until the line runs as a request.
  */
 import type { ChargedLines } from "../../jobs/job-budget.ts";
@@ -369,7 +369,10 @@ class OpenedRange {
     const at = this.#held.range.phaseSince;
     // A batch that was canceled for the API key: the other lines name the reason.
     const failure = end.outcome === "cancelled" ? revoked : undefined;
-    const delivery: Delivery = { ...requests.sentTo, upstream, at, api, results };
+    const delivery: Delivery = {
+      ...{ ...requests.sentTo, upstream, at, api, results },
+      chargeEstimate: async (sent, error) => (await this.#charge(sent, requests, error)).dollars,
+    };
     return this.#sentLines(requests, async (line, sent) => {
       const ended = await this.#withResult(line, sent, delivery, end);
       return failure && !ended.vendor ? { ...ended, failure } : ended;

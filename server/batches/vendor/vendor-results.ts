@@ -153,6 +153,8 @@ export interface Delivery extends SentTo {
   readonly at: number;
   readonly api: VendorApi;
   readonly results: VendorResults;
+  /** Charges the estimate of the line, and returns it in US dollars. Undefined if it is unknown. */
+  readonly chargeEstimate: (line: SentLine, error: GatewayError) => Promise<number | undefined>;
 }
 
 export class ResultLine implements VendorLine {
@@ -180,6 +182,10 @@ export class ResultLine implements VendorLine {
 
   get requests(): readonly SentRequest[] {
     return this.#line.requests;
+  }
+
+  chargeEstimate(error: GatewayError): Promise<number | undefined> {
+    return this.#options.chargeEstimate(this.#line, error);
   }
 
   async responseTo({ ids }: Pick<SentRequest, "ids">): Promise<UpstreamResponse> {

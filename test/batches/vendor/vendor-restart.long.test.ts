@@ -36,9 +36,13 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-const start = async (kind: Parameters<typeof startVendor>[0]) => {
+const start = async (
+  kind: Parameters<typeof startVendor>[0],
+  env: Readonly<Record<string, string>> = {},
+) => {
   running = await startProcess({
     folder: folder.path,
+    env,
     yaml: vendorYaml(kind, vendor.url, { model: "batches: vendor" }),
   });
   return sdk(running.url);
@@ -71,6 +75,19 @@ describe.each([
     expect([...(await resultsOf(client, batch)).keys()].sort()).toEqual(ids.toSorted());
     expect(vendor.batches).toHaveLength(1);
   });
+});
+
+test("a vendor's results are delivered although requests may have fewer inputs after a restart", async () => {
+  vendor = startVendor("openai");
+  vendor.control.isReady = false;
+  const text = inputLine("a", ["one", "two", "three"]);
+  const { id } = await createBatch(await start("openai"), text);
+  await until(() => vendor.batches[0]?.state === "running");
+  await stop("SIGTERM");
+  vendor.control.isReady = true;
+  const client = await start("openai", { VEXEL_MAX_INPUTS: "2" });
+  const batch = await endOf(client, id);
+  expect(batch).toMatchObject({ request_counts: { total: 1, completed: 1, failed: 0 } });
 });
 
 testsWith(["postgresql"], import.meta.file, () => {
