@@ -17,6 +17,7 @@ import type { ClaimedRange, LastError } from "../../storage/sql/stored-job.ts";
 import type { Target } from "../../upstream/contract.ts";
 import { operationOf } from "../batches.ts";
 import { type Vendor, withDiscount } from "./choose-execution.ts";
+import { EndUserAndTagReservations } from "./end-user-and-tag-reservations.ts";
 import { SentRequestsWriter, sentToOf } from "./sent-requests.ts";
 import type { InputFile, JsonObject, VendorEndpoint, VendorStatus } from "./vendor-api.ts";
 import { attempt, type VendorError } from "./vendor-api.ts";
@@ -105,7 +106,7 @@ export class VendorBatch {
     payer: ChargedLines,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<RangeEnd | undefined> {
-    const { files, plan } = this.#options;
+    const { files, plan, budget } = this.#options;
     const { api, target, priceFactor } = this.#at;
     const input = new VendorInput(api, this.#job.endpoint);
     const names = fileNamesOf(this.#held.range);
@@ -114,30 +115,34 @@ export class VendorBatch {
     const paid = withDiscount(target, priceFactor);
     const sentTo = sentToOf(paid, priceFactor, { ...model, parameters });
     const requests = new SentRequestsWriter(files, names.requests, sentTo);
-    const reserved: Reservation[] = [];
+    const endUsersAndTags = new EndUserAndTagReservations((owner, { nanos, maxNanos }) => {
+      const charged = { ...payer, caller: { ...caller, budgets: [owner] } };
+      return budget.reserve(nameOf(this.#held.range), charged, costOf(nanos, maxNanos));
+    });
     try {
       const written = input.write(
         lines(),
         async (line) => {
           const planned = await plan(line, this.#at, payer);
-          const reservation = await this.#reserveEndUsersAndTags(line, planned, payer);
-          if (reservation) reserved.push(reservation);
+          const { requests, endUserAndTagBudgets } = planned;
+          if (requests.length > 0) await endUsersAndTags.add(endUserAndTagBudgets, planned);
           return planned;
         },
         requests,
       );
       const size = await files.write(names.input, written);
       await requests.close();
+      if (input.delay) return this.tryAgain(input.delay);
       if (input.refusal !== undefined) return await this.#refuse(input.refusal);
       // All inputs are cached.
       if (input.isEmpty) return await this.#record({ phase: "lines" });
       const open = (): AsyncIterable<Uint8Array> => readStored(files, names.input);
-      return await this.#send(payer, { size, open }, input);
+      return await this.#send(payer, { size, open }, input, endUsersAndTags);
     } catch (error) {
       await requests.discard();
       throw error;
     } finally {
-      for (const reservation of reserved) reservation.release();
+      endUsersAndTags.release();
     }
   }
 
@@ -271,23 +276,12 @@ export class VendorBatch {
     return { kind: "waits", wait: { until: retryAt(this.#job.createdAt, now), error } };
   }
 
-  /** In the budgets of the end user and the tags of the line, which fails alone if they are too small. */
-  async #reserveEndUsersAndTags(
-    { number }: BatchLine,
-    { requests, nanos, maxNanos, endUserAndTagBudgets }: PlannedLine,
-    payer: ChargedLines,
-  ): Promise<Reservation | undefined> {
-    if (requests.length === 0 || endUserAndTagBudgets.length === 0) return undefined;
-    const charged = { ...payer, caller: { ...payer.caller, budgets: endUserAndTagBudgets } };
-    const name = `${nameOf(this.#held.range)}-${number}`;
-    return this.#options.budget.reserve(name, charged, costOf(nanos, maxNanos));
-  }
-
   /** Uploads the input file within the budgets. Afterwards the row of the range has the reservation. */
   async #send(
     payer: ChargedLines,
     file: InputFile,
     { shared, isCertain, maximum, likely }: VendorInput,
+    endUsersAndTags: Pick<EndUserAndTagReservations, "isLikely">,
   ): Promise<RangeEnd | undefined> {
     const { budget } = this.#options;
     const { api, endpoint } = this.#at;
@@ -313,7 +307,8 @@ export class VendorBatch {
           : this.tryAgain(failure);
       }
       const sent = stored({ shared, name, fileId: uploaded.value });
-      const reserved = reservation?.isLikely ? likely : maximum;
+      const isLikely = reservation?.isLikely || endUsersAndTags.isLikely;
+      const reserved = isLikely ? likely : maximum;
       if (!(await this.#held.record({ phase: "uploaded", reserved, ...sent }))) return stopped;
       return await budget.refresh().then(
         () => undefined,

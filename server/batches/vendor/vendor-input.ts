@@ -42,6 +42,8 @@ export class VendorInput {
   likely: RangeReservation = { ...noReservation, isLikely: true };
   /** Why the lines cannot be one batch of the vendor. Undefined if they can. */
   refusal: string | undefined;
+  /** Why the batch is to be sent later. Undefined if it can be sent now. */
+  delay: GatewayError | undefined;
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
   #count = 0;
@@ -64,7 +66,7 @@ export class VendorInput {
   /**
    * `lines`: other requests are served while they are read. `plan` throws GatewayError if the line is invalid, or if it
    * does not fit into the budget of its end user or of a tag. `sent`: what is written of each line. Ends early if the
-   * lines cannot be one batch.
+   * lines cannot be one batch, or not now.
    */
   async *write<L extends NumberedLine>(
     lines: AsyncIterable<L>,
@@ -75,9 +77,8 @@ export class VendorInput {
       const { number } = line;
       const planned = await plan(line).catch(errorOfLine);
       if (planned instanceof GatewayError) {
-        // Any other invalid line fails when it runs.
-        if (planned.kind === "over_budget")
-          await sent.add({ number, refused: { kind: planned.kind, message: planned.message } });
+        await this.#addRefused(number, planned, sent);
+        if (this.delay) return;
         continue;
       }
       const { requests, endUserAndTagBudgets, ...estimated } = planned;
@@ -94,6 +95,18 @@ export class VendorInput {
       }
       await sent.add({ ...unsent, requests: written });
     }
+  }
+
+  /** A line that does not fit into a budget fails alone. Any other invalid line fails when it runs. */
+  async #addRefused(
+    number: number,
+    error: GatewayError,
+    sent: Pick<SentRequestsWriter, "add">,
+  ): Promise<void> {
+    const { kind, message, definition } = error;
+    if (kind !== "over_budget") return;
+    if (definition.retry === "later") this.delay = error;
+    else await sent.add({ number, refused: { kind, message } });
   }
 
   #reserve(line: Omit<SentLine, "requests">): void {

@@ -290,27 +290,3 @@ test("results of a vendor's batch are delivered and charged as sent, whatever th
     gateway.reload(yaml);
   }
 });
-
-test("a line whose end user has no budget left fails alone, and is not sent to the vendor", async () => {
-  const { price, factor } = vendorModels.openai;
-  // The most tokens that the text can have: one per byte, and two.
-  const perLine = ((Buffer.byteLength("text a") + 2) * price * factor) / 1_000_000;
-  gateway.reload(
-    yaml.replace(
-      "{ name: one }",
-      `{ name: one, perEndUser: { budget: { day: ${2.1 * perLine} } } }`,
-    ),
-  );
-  try {
-    const lines = ["ann", "ann", "ann", "bob"].map((user, at) =>
-      line(`${at}`, "/v1/embeddings", { model: "embedding", input: "text a", user }),
-    );
-    const batch = await endOf(client, (await createBatch(client, lines.join(""))).id);
-    expect(batch).toMatchObject({ request_counts: { total: 4, completed: 3, failed: 1 } });
-    const results = await resultsOf(client, batch);
-    expect(results.get("2")?.error?.code).toBe("insufficient_quota");
-    expect(vendor.batches[0]?.results).toHaveLength(3);
-  } finally {
-    gateway.reload(yaml);
-  }
-});
