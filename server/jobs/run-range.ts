@@ -29,6 +29,7 @@ import { withBillingWarning } from "../upstream/may-have-been-billed.ts";
 import { groupLines, isSuccessful, joinSmall, resultsOfLines } from "./group-lines.ts";
 import { replacing, withoutLine } from "./job-budget.ts";
 import {
+  type ChargedLine,
   chunksOf,
   type HeldRange,
   type JobKind,
@@ -192,26 +193,24 @@ export class RangeRun implements HeldRange {
     this.#options.onCharged(this.#range, left);
   }
 
-  #addCost(dollars: number, priceFactor: number): void {
+  #addCost({ dollars, priceFactor }: LineCost): void {
+    if (dollars === undefined) return;
     const { cost, listCost } = this.#unsettled;
     this.#unsettled.cost = (cost ?? 0) + dollars;
     this.#unsettled.listCost = (listCost ?? 0) + dollars / priceFactor;
   }
 
   async #runGroup(group: readonly JobLine[]): Promise<RangeEnd | undefined> {
-    for (const { charged } of group) {
-      if (!charged) continue;
-      this.#release(charged.reserved);
-      if (charged.dollars !== undefined) this.#addCost(charged.dollars, charged.priceFactor);
-    }
+    for (const { charged } of group) this.#release(charged?.reserved);
     const first = this.#range.settled + this.#unsettled.lines.length;
     const [only] = group;
     if (only && generatesImages(only.operation)) return this.#runImage(only, first);
     await this.#options.pace();
     const merged = this.#kind.merge?.(group) ?? group.map(alone);
     const { results, end } = await this.#runAll(merged, first);
-    for (const { error, chunks } of results) {
+    for (const { error, chunks, costs } of results) {
       const unsettled = this.#unsettled;
+      for (const cost of costs) this.#addCost(cost);
       unsettled.lines.push(error);
       unsettled[error ? "error" : "output"].push(...chunks);
       unsettled.bytes += chunks.reduce((sum, { length }) => sum + length, 0);
@@ -249,20 +248,23 @@ export class RangeRun implements HeldRange {
   /** If the merged request fails, each of its lines is sent by itself. */
   async #runMerged({ lines, merged }: MergedLines, first: number): Promise<LeadingResults> {
     const [only] = lines as [JobLine];
-    const result = await this.#run(merged ?? only, first);
+    const costs: LineCost[] = [];
+    const result = await this.#run(merged ?? only, first, costs);
     if (result.kind === "stopped") return { results: [], end: stopped };
     const results = merged ? await resultsOfLines(result, lines.length) : [result];
     if (!results) return this.#runAll(lines.map(alone), first);
     for (const line of lines) this.#release(line.reserved);
     if (merged) await nextTurn();
     const formatted: FormattedLine[] = [];
-    for (const [at, line] of lines.entries())
-      formatted.push(await this.#read(line, results[at] as LineResult));
+    for (const [at, line] of lines.entries()) {
+      const read = await this.#read(line, results[at] as LineResult);
+      formatted.push({ ...read, costs: withCharged(at === 0 ? costs : [], line) });
+    }
     return { results: formatted };
   }
 
-  /** `at`: the line of the range, from 0. */
-  #run(line: JobLine, at: number): Promise<LineEnd> {
+  /** `at`: the line of the range, from 0. `costs`: of ledger rows that a second delivery of the line writes again. */
+  #run(line: JobLine, at: number, costs: LineCost[]): Promise<LineEnd> {
     const isFirst = at === this.#claimed.settled;
     return this.#options.attempts.run({
       kind: this.#kind,
@@ -271,7 +273,10 @@ export class RangeRun implements HeldRange {
       line,
       at,
       earlier: isFirst ? this.#claimed : { sent: 0, upstreamOperations: null },
-      onCost: (dollars) => this.#addCost(dollars, line.vendor?.priceFactor ?? 1),
+      onCost: (dollars) => {
+        if (line.vendor) costs.push({ dollars, priceFactor: line.vendor.priceFactor });
+        else this.#addCost({ dollars, priceFactor: 1 });
+      },
       onWait: (wait) => this.#showWait(wait),
     });
   }
@@ -285,29 +290,38 @@ export class RangeRun implements HeldRange {
   }
 
   async #runImage(line: JobLine, at: number): Promise<RangeEnd | undefined> {
-    const result = await this.#run(line, at);
+    const costs: LineCost[] = [];
+    const result = await this.#run(line, at, costs);
     if (result.kind === "stopped") return stopped;
     this.#release(line.reserved);
+    const all = withCharged(costs, line);
     try {
-      const end = await this.#store(line, at, result);
+      const end = await this.#store(line, at, result, all);
       if (end?.kind !== "failed") return end;
       // The image is lost, and the reason is stored, if there is space for it.
-      return await this.#store(line, at, { kind: "none", error: withBillingWarning(end.error) });
+      const error = withBillingWarning(end.error);
+      return await this.#store(line, at, { kind: "none", error }, all);
     } finally {
       if (result.kind === "response") await result.close();
     }
   }
 
-  async #store(line: JobLine, at: number, result: LineResult): Promise<RangeEnd | undefined> {
+  async #store(
+    line: JobLine,
+    at: number,
+    result: LineResult,
+    costs: readonly LineCost[],
+  ): Promise<RangeEnd | undefined> {
     const segment = await this.#write(at, isSuccessful(result) ? "output" : "error", () =>
       chunksOf(this.#kind.format(line, result)),
     );
     if ("kind" in segment) return segment;
     this.#unsettled.lines.push(errorOf(result));
+    for (const cost of costs) this.#addCost(cost);
     return this.#settle(segment.bytes, segment.remove);
   }
 
-  async #read(line: JobLine, result: LineResult): Promise<FormattedLine> {
+  async #read(line: JobLine, result: LineResult): Promise<Omit<FormattedLine, "costs">> {
     const chunks: Uint8Array[] = [];
     for await (const chunk of chunksOf(this.#kind.format(line, result))) {
       chunks.push(copyOf(chunk));
@@ -395,8 +409,16 @@ export class RangeRun implements HeldRange {
 
 const alone = (line: JobLine): MergedLines => ({ lines: [line] });
 
+/** In US dollars; undefined if unknown. `priceFactor`: the part of the usual price that this is. */
+type LineCost = Pick<ChargedLine, "dollars" | "priceFactor">;
+
+const withCharged = (costs: readonly LineCost[], { charged }: JobLine): readonly LineCost[] =>
+  charged ? [...costs, charged] : costs;
+
 /** A line of the results. `error`: undefined if it succeeded. */
 interface FormattedLine {
+  /** They count when the result is stored: if it is dropped, the line is delivered again, with the same ledger row. */
+  readonly costs: readonly LineCost[];
   readonly error: LastError | undefined;
   readonly chunks: readonly Uint8Array[];
 }

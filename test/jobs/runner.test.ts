@@ -816,6 +816,36 @@ test("when a process stops, results of embedding lines in flight are kept, and n
   expect(sent.map(Number)).toEqual([...upTo(10), 9]);
 });
 
+test("a vendor's result that is delivered again counts once in the cost of its batch", async () => {
+  await using world = startWorld({ lines: 3, perRange: 3 });
+  await world.submit();
+  world.openWith(async (held) => {
+    if (!(await held.record({ phase: "delivering" }))) return { kind: "stopped" };
+    const vendor = { priceFactor: 0.5 } as NonNullable<JobLine["vendor"]>;
+    async function* delivered() {
+      for await (const line of world.linesOf(held.range)) yield { ...line, vendor };
+    }
+    return { lines: delivered() };
+  });
+  const delivered: (string | undefined)[] = [];
+  const deliver: RunLine = async ({ line, context }) => {
+    delivered.push(line.customId);
+    context.requestEnded(1, undefined);
+    return { status: 200, headers: {}, body: "{}" };
+  };
+  const limit = new GatewayError("rate_limited", "Too many.", { retryAfterMs: 60_000 });
+  const first = world.start("a", async (request, caller) =>
+    request.line.customId === "1" ? toErrorResponse(limit) : deliver(request, caller),
+  );
+  await until(() => delivered.length === 2);
+  // Line 1 waits, so the result of line 2 is not stored.
+  await first.stop();
+  world.start("b", deliver);
+  await until(() => world.ended.length > 0);
+  expect(delivered).toEqual(["0", "2", "1", "2"]);
+  expect(world.ended).toMatchObject([{ completed: 3, cost: 3, listCost: 6 }]);
+});
+
 test("a job whose request was never stored is deleted by the next process, with what was stored of it", async () => {
   await using world = startWorld({ lines: 0 });
   await world.files.write("jobs/batch_1/file-0", [Buffer.from("an image")], "upload");
