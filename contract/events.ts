@@ -62,6 +62,8 @@ interface AlertEventData {
   readonly since: string;
   /** Present if the rule was silenced: no webhook got the event. */
   readonly silenced_until?: string;
+  /** Present if the rule names its receivers. */
+  readonly receivers?: readonly string[];
 }
 
 interface KeyEventData {

@@ -19,6 +19,10 @@ const alertValueSchema = z
     model: z.string().exactOptional(),
     project: z.string().exactOptional(),
     upstream: z.string().exactOptional(),
+    receivers: z
+      .array(z.string())
+      .exactOptional()
+      .describe("The names of webhooks. The default is those that subscribe to alerts."),
   })
   .meta({ id: "AlertValue", description: "The id of an alert is its name." });
 export type AlertValue = Infer<typeof alertValueSchema>;

@@ -211,6 +211,7 @@ const webhookValueSchema = z
       .array(z.string())
       .exactOptional()
       .describe("Globs over event types. The default is all events."),
+    name: z.string().exactOptional().describe("Of a webhook of the file."),
   })
   .meta({ id: "WebhookValue" });
 export type WebhookValue = Infer<typeof webhookValueSchema>;
@@ -218,7 +219,10 @@ export type WebhookValue = Infer<typeof webhookValueSchema>;
 export const webhookEntitySchema = shownWebhookSchema
   .extend(entitySchema(webhookValueSchema).omit({ object: true, id: true }).shape)
   .extend({
-    name: z.string().nullable().describe("Its name in the store. `null`: it is defined elsewhere."),
+    name: z
+      .string()
+      .nullable()
+      .describe("By which alert rules name it. `null`: the file has none for it."),
   })
   .meta({
     id: "WebhookEntity",

@@ -1,6 +1,7 @@
 /** Alert rules: a measured value, and the bound above which the alert fires. */
 import { z } from "zod";
 import { alertMetrics } from "../admin/constants.ts";
+import { maxWebhooks } from "../admin/list-bounds.ts";
 import { id, name } from "./names.ts";
 
 /** A day. */
@@ -19,6 +20,8 @@ export const alert = z.strictObject({
   model: id.optional(),
   project: name.optional(),
   upstream: id.optional(),
+  /** The names of the webhooks that get its events, whatever they subscribe to. The default is those that subscribe. */
+  receivers: z.array(name).min(1).max(maxWebhooks).optional(),
 });
 
 /** 30 days. A rule that nobody wants to hear of is deleted. */

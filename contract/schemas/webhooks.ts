@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { webhookFormats } from "../admin/constants.ts";
 import { schemaText } from "../messages/schema-messages.ts";
-import { mailAddress } from "./names.ts";
+import { mailAddress, name } from "./names.ts";
 
 /** Unlike an upstream's URL it may have a query: many receivers are identified by it. */
 const url = z
@@ -50,6 +50,8 @@ const secret = z
   );
 
 export const webhook = z.strictObject({
+  /** By which alert rules name it. The store has it as the id. */
+  name: name.optional(),
   url,
   /** Signs the requests of the format `standard`, and of no other. */
   secret: secret.optional(),

@@ -159,12 +159,16 @@ export interface AlertRule {
   readonly model?: string | undefined;
   readonly project?: string | undefined;
   readonly upstream?: string | undefined;
+  /** The names of webhooks. The default is those that subscribe to alerts. */
+  readonly receivers?: readonly string[] | undefined;
 }
 
 /** A receiver of events. */
 export interface Webhook {
   /** Derived from the URL, so that it is stable across reloads. */
   readonly id: string;
+  /** By which alert rules name it. Absent if the file has none for it. */
+  readonly name?: string | undefined;
   readonly url: string;
   /** `whsec_` and the key in base64. If absent, requests are not signed, because the format is not `standard`. */
   readonly secret?: string | undefined;

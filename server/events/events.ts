@@ -24,8 +24,8 @@ interface EventsOptions {
   readonly deliver: Pick<DeliveryQueue, "wake" | "attempt" | "isGone">;
   /** Those of the operator. */
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
-  /** Whether a webhook that subscribes to the type gets this event. The default is that it does. */
-  readonly isFor?: (webhook: Webhook, event: StoredEvent) => boolean;
+  /** Whether a webhook gets this event. Undefined: if it subscribes to the type. */
+  readonly isReceiver?: (webhook: Webhook, event: StoredEvent) => boolean | undefined;
   readonly clientWebhooks: Pick<ClientWebhooks, "subscribers">;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -61,6 +61,9 @@ const retryMs = 5000;
 const maxTextLength = 1000;
 const maxEntries = 20;
 
+const subscribes = ({ events }: Webhook, { type }: StoredEvent): boolean =>
+  events.some((glob) => matchesGlob(glob, type));
+
 interface QueuedEvent {
   readonly event: NewEvent;
   /** The IDs of the webhooks that received it already. */
@@ -70,7 +73,7 @@ interface QueuedEvent {
 }
 
 export function createEvents(options: EventsOptions): Events {
-  const { store, deliver, webhooks, isFor = () => true, now, newId, report } = options;
+  const { store, deliver, webhooks, isReceiver = subscribes, now, newId, report } = options;
   /** Events that are not recorded yet, oldest first. */
   const queue: QueuedEvent[] = [];
   let recording: Promise<void> | undefined;
@@ -82,9 +85,7 @@ export function createEvents(options: EventsOptions): Events {
   const subscribers = (event: StoredEvent): Webhook[] =>
     [...webhooks().values()].filter(
       (webhook) =>
-        !deliver.isGone(webhook) &&
-        webhook.events.some((glob) => matchesGlob(glob, event.type)) &&
-        isFor(webhook, event),
+        !deliver.isGone(webhook) && (isReceiver(webhook, event) ?? subscribes(webhook, event)),
     );
 
   /** Returns the ids of the events that were not recorded before. */

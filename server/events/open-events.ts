@@ -14,7 +14,7 @@ import { createWebhookEndpointStore } from "../storage/sql/webhook-endpoint-stor
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import type { FetchOnly } from "../upstream/transport/index.ts";
-import { isAlertFor } from "./alerts/alert-receivers.ts";
+import { isAlertReceiver } from "./alerts/alert-receivers.ts";
 import { type AlertSources, type Alerts, createAlerts } from "./alerts/evaluate-alerts.ts";
 import { createClientWebhooks } from "./client-webhooks.ts";
 import { createDeliveryQueue, type DeliveryReport } from "./delivery-queue.ts";
@@ -88,7 +88,8 @@ export function openEvents(options: OpenEventsOptions) {
     store,
     deliver,
     webhooks,
-    isFor: (webhook, event) => contacts.isFor(webhook, event) && isAlertFor(webhook, event),
+    isReceiver: (webhook, event) =>
+      isAlertReceiver(webhook, event, webhooks()) ?? contacts.isReceiver(webhook, event),
     clientWebhooks,
     now,
     newId: newEventId,

@@ -40,8 +40,9 @@ export function createProjectContacts(snapshot: () => Snapshot, { smtpUrl }: Mai
       const { webhooks = none, projects } = snapshot();
       return smtpUrl !== "" && projects && hasContact(projects) ? joined(webhooks) : webhooks;
     },
-    isFor: (webhook: Webhook, event: StoredEvent): boolean =>
-      webhook !== receiver || contactOf(event) !== undefined,
+    /** Undefined: its subscription decides. */
+    isReceiver: (webhook: Webhook, event: StoredEvent): boolean | undefined =>
+      webhook === receiver ? contactOf(event) !== undefined : undefined,
     /** A contact that was removed since gets nothing. */
     sendMail:
       (send: SendMail): SendMail =>

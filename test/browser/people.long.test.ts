@@ -209,7 +209,17 @@ browserTest("an alert rule and a Slack receiver are created, changed and deleted
   };
   expect(data.find(({ name }) => name === "ops")?.format).toBe("slack");
 
-  await chooseAction(page.getByRole("row", { name: /^too many errors/ }), "Delete");
+  const row = page.getByRole("row", { name: /^too many errors/ });
+  await chooseAction(row, "Edit");
+  await form.getByRole("combobox", { name: "Receivers" }).click();
+  await page.getByRole("option", { name: "ops" }).click();
+  await page.keyboard.press("Escape");
+  await form.getByRole("button", { name: "Save" }).click();
+  await row.getByText("To ops").waitFor();
+  const { value } = await admin<AlertEntity>("GET", "/alerts/too%20many%20errors");
+  expect(value.receivers).toEqual(["ops"]);
+
+  await chooseAction(row, "Delete");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("No alerts yet").waitFor();
   await admin("DELETE", "/webhooks/ops");

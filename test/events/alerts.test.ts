@@ -328,6 +328,12 @@ describe("the latest values of a rule", () => {
   });
 });
 
+test("the events of a rule name its receivers, if it has some of its own", async () => {
+  const { pass, add, emitted } = createSimulation(rule({ receivers: ["ops", "finance"] }));
+  await pass(10, () => add({ requests: 10, errors: 10 }));
+  expect(emitted.map(({ data }) => data.receivers)).toEqual([["ops", "finance"]]);
+});
+
 describe("a silenced rule", () => {
   const by = { reason: "a planned migration", by: "Ada" };
   /** The simulation with its first alert known, and what receivers hear from then on. */

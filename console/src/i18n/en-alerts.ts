@@ -56,4 +56,6 @@ export const enAlerts = {
   "alerts.silence.end": "End silence",
   "alerts.silenced": "Silenced",
   "alerts.silenced.until": "Silenced until {time}",
+  "alerts.receiversHint": "Webhooks by name. Default: all webhooks with alert events.",
+  "alerts.receiversOf": "To {names}",
 } as const;

@@ -57,4 +57,6 @@ export const zhAlerts: Readonly<Record<keyof typeof enAlerts, string>> = {
   "alerts.silence.end": "结束静默",
   "alerts.silenced": "已静默",
   "alerts.silenced.until": "静默至 {time}",
+  "alerts.receiversHint": "Webhook 的名称。默认：所有订阅告警事件的 Webhook。",
+  "alerts.receiversOf": "发送至 {names}",
 };

@@ -167,7 +167,7 @@ function required(
 function withoutId(kind: EntityKind, body: JsonObject): { id: string; value: JsonObject } {
   const { identity = "name" } = entityKinds[kind];
   const { [identity]: given, ...value } = body;
-  // Webhooks have no names in vexel.yaml, so the name is optional here.
+  // Webhooks need no names in vexel.yaml, so the name is optional here.
   const id = given ?? (kind === "webhook" ? `webhook-${randomBytes(4).toString("hex")}` : given);
   if (typeof id === "string") {
     refuseUnusableId(kind, identity, id);

@@ -8,8 +8,10 @@ export function referencesTo(
   { kind, id }: { readonly kind: EntityKind; readonly id: string },
   { keys, alerts }: Pick<Snapshot, "keys" | "alerts">,
 ): readonly EntityUser[] {
-  const rules = [...(alerts?.values() ?? [])].filter(
-    (rule) => (kind === "model" || kind === "project" || kind === "upstream") && rule[kind] === id,
+  const rules = [...(alerts?.values() ?? [])].filter((rule) =>
+    kind === "webhook"
+      ? rule.receivers?.includes(id)
+      : (kind === "model" || kind === "project" || kind === "upstream") && rule[kind] === id,
   );
   const ofModel =
     kind === "model"

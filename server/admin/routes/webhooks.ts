@@ -45,7 +45,8 @@ export function webhookRoutes(options: AdminDependencies): readonly AdminRoute[]
     const { id: name, object: _, ...entity } = shownEntity<WebhookValue>(view);
     const inForce = (await eventViews.webhooks()).data.find(({ id }) => id === view.webhookId);
     const status = inForce ?? webhookNotInForce(view);
-    const shown = { ...status, name: view.readOnly ? null : name, ...entity };
+    const { name: nameInFile = null } = entity.value;
+    const shown = { ...status, name: view.readOnly ? nameInFile : name, ...entity };
     return can(context.get("actor").role, "administer") ? shown : withoutPath(shown);
   };
 

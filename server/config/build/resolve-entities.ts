@@ -182,8 +182,8 @@ export class EntityResolver {
         if (!note) projects.set(id, this.#builder.projectOf(row));
         return note;
       },
-      webhook: (_: StoredEntity, row: ConfigRows["webhooks"]) =>
-        fits("webhooks", webhooks) ?? this.#builder.addWebhook(row, webhooks),
+      webhook: ({ id }: StoredEntity, row: ConfigRows["webhooks"]) =>
+        fits("webhooks", webhooks) ?? this.#builder.addWebhook({ ...row, name: id }, webhooks),
       alert: ({ id }: StoredEntity, row: AlertRule) => {
         const note = fits("alerts", alerts);
         if (!note) alerts.set(id, row);
@@ -233,7 +233,7 @@ function leaveOut({ leftOut }: Collected, { kind, id }: StoredEntity, note: Note
   leftOut.push({ kind, id, field: keyOf(note.path), reason: textOf(note) });
 }
 
-/** Webhooks of the file have no names. */
+/** Webhooks of the file have no ids. */
 function conflictOf(yaml: YamlConfig, kind: EntityKind, { id }: StoredEntity): string | undefined {
   const entry = kind === "webhook" ? undefined : yaml.entries.get(originKey(kind, id));
   if (!entry) return undefined;

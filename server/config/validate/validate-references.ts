@@ -38,6 +38,7 @@ export function* validateReferences(
     ...unknownProjects(file, show),
     ...duplicates("keys", "key", keys, () => "it"),
     ...duplicates("webhooks", "url", webhooks, () => "it"),
+    ...duplicates("webhooks", "name", webhooks, show),
     ...duplicates("alerts", "name", alerts, show),
     ...upstreams.flatMap((row, at) =>
       under("upstreams", at, [...wrongFolder(row, inspect), ...upstreamProblems(row)]),
@@ -90,11 +91,12 @@ const unknownProjects = ({ keys, projects }: Config, show: Show): Note[] => {
 function duplicates<K extends string>(
   list: string,
   key: K,
-  rows: readonly { readonly [key in K]: string }[],
+  rows: readonly { readonly [key in K]?: string | undefined }[],
   show: Show,
 ): Note[] {
   const first = new Map<string, number>();
   return rows.flatMap(({ [key]: value }, i): Note[] => {
+    if (value === undefined) return [];
     const same = first.get(value);
     if (same === undefined) {
       first.set(value, i);

@@ -22,7 +22,9 @@ const glob = webhookSchema.shape.events.unwrap().element.superRefine((text, cont
 });
 
 export const webhookEntry = webhookSchema
-  .extend({ events: z.array(glob).min(1).max(100).default(["*"]) })
+  .extend({
+    events: z.array(glob).min(1).max(100).default(["*"]),
+  })
   .superRefine(({ url, secret, format }, context) => {
     const isSigned = format === "standard" && !url.startsWith("mailto:");
     if (isSigned && secret === undefined) {

@@ -216,6 +216,7 @@ const dataOf = (rule: AlertRule, value: number | null, since: number): AlertData
   project: rule.project ?? null,
   upstream: rule.upstream ?? null,
   since: new Date(since).toISOString(),
+  ...(rule.receivers && { receivers: rule.receivers }),
 });
 
 /** The event of the last change is not recorded, or its receivers may know of it now. */

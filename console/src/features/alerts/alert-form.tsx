@@ -4,14 +4,16 @@ import { useWatch } from "react-hook-form";
 import { type AlertEntity, alertMetrics } from "../../../../contract/admin.ts";
 import { alert as alertSchema } from "../../../../contract/schemas/alerts.ts";
 import { saveEntity } from "../../api/entities.ts";
-import { ComboboxField } from "../../ui/combobox-fields.tsx";
+import { ComboboxField, MultiComboboxField } from "../../ui/combobox-fields.tsx";
 import { Form } from "../../ui/form.tsx";
 import { NumberField, TextField } from "../../ui/form-fields.tsx";
 import { useSchemaForm } from "../../ui/schema-form.ts";
+import { optionsOf } from "../../ui/select.tsx";
 import { SelectField } from "../../ui/select-field.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { projectsQuery } from "../projects/projects-query.ts";
 import { upstreamsQuery } from "../upstreams/upstreams-query.ts";
+import { webhooksQuery } from "./alert-receivers.tsx";
 import { useAlertText } from "./alert-text.ts";
 
 interface AlertFormProps {
@@ -21,9 +23,11 @@ interface AlertFormProps {
 
 export function AlertForm({ alert, onSaved }: AlertFormProps) {
   const { t } = useAlertText();
+  const { receivers, ...value } = alert?.value ?? {};
   const form = useSchemaForm(alertSchema, {
     metric: "error_rate",
-    ...alert?.value,
+    ...value,
+    ...(receivers && { receivers: [...receivers] }),
     ...(alert && { name: alert.id }),
   });
   const metric = useWatch({ control: form.control, name: "metric" }) ?? "error_rate";
@@ -68,7 +72,22 @@ export function AlertForm({ alert, onSaved }: AlertFormProps) {
         </div>
       )}
       <Filters hasProject={isOfRequests} />
+      <ReceiversField />
     </Form>
+  );
+}
+
+function ReceiversField() {
+  const { t } = useAlertText();
+  const { data } = useQuery(webhooksQuery);
+  const names = data?.data.flatMap(({ name }) => (name === null ? [] : [name])) ?? [];
+  return (
+    <MultiComboboxField
+      name="receivers"
+      label={t("alerts.receivers")}
+      hint={t("alerts.receiversHint")}
+      options={optionsOf([...new Set(names)])}
+    />
   );
 }
 
@@ -77,29 +96,29 @@ function Filters({ hasProject }: { hasProject: boolean }) {
   const models = useQuery(modelsQuery).data?.data ?? [];
   const projects = useQuery(projectsQuery).data?.data ?? [];
   const upstreams = useQuery(upstreamsQuery).data?.data ?? [];
-  const optionsOf = (entries: readonly { readonly id: string }[]) =>
-    entries.map(({ id }) => ({ value: id, label: id }));
+  const idsOf = (entries: readonly { readonly id: string }[]) =>
+    optionsOf(entries.map(({ id }) => id));
   return (
     <div className="grid gap-3 sm:grid-cols-3">
       <ComboboxField
         name="model"
         label={t("alerts.model")}
         placeholder={t("alerts.all")}
-        options={optionsOf(models)}
+        options={idsOf(models)}
       />
       {hasProject && (
         <ComboboxField
           name="project"
           label={t("alerts.project")}
           placeholder={t("alerts.all")}
-          options={optionsOf(projects)}
+          options={idsOf(projects)}
         />
       )}
       <ComboboxField
         name="upstream"
         label={t("alerts.upstream")}
         placeholder={t("alerts.all")}
-        options={optionsOf(upstreams)}
+        options={idsOf(upstreams)}
       />
     </div>
   );

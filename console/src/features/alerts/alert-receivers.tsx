@@ -1,8 +1,8 @@
-/** The webhooks that are told about alerts. */
+/** The webhooks that get the events of alerts: those that subscribe to them, and those that a rule names. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { WebhookEntity } from "../../../../contract/admin.ts";
+import type { AlertEntity, WebhookEntity } from "../../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
 import { matchesGlob } from "../../lib/glob.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -15,16 +15,20 @@ import { WebhookState } from "../webhooks/webhook-state.tsx";
 import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
 import { useAlertText } from "./alert-text.ts";
 
-const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
+export const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
 
-const isReceiver = ({ events }: WebhookEntity): boolean =>
-  events.some((glob) => matchesGlob(glob, "alert.firing"));
+interface AlertReceiversProps {
+  readonly alerts: readonly AlertEntity[];
+}
 
-export function AlertReceivers() {
+export function AlertReceivers({ alerts }: AlertReceiversProps) {
   const { t } = useAlertText();
   const query = useQuery(webhooksQuery);
   const queryClient = useQueryClient();
   const [isAdding, setAdding] = useState(false);
+  const isReceiver = ({ events, name }: WebhookEntity): boolean =>
+    events.some((glob) => matchesGlob(glob, "alert.firing")) ||
+    alerts.some(({ value }) => name !== null && value.receivers?.includes(name));
   return (
     <Card
       title={t("alerts.receivers")}

@@ -72,7 +72,7 @@ export function AlertsPage() {
           }
         </QueryView>
       </Card>
-      <AlertReceivers />
+      <AlertReceivers alerts={query.data?.data ?? []} />
       <AlertHistory />
       <Dialog
         title={edited === "new" ? t("alerts.create") : t("alerts.edit")}
@@ -128,7 +128,20 @@ function useColumns(
         </span>
       ),
     },
-    { key: "rule", header: t("alerts.rule"), cell: ({ value }) => ruleText(value, t) },
+    {
+      key: "rule",
+      header: t("alerts.rule"),
+      cell: ({ value }) => (
+        <>
+          {ruleText(value, t)}
+          {value.receivers && (
+            <p className="text-xs text-muted">
+              {t("alerts.receiversOf", { names: value.receivers.join(", ") })}
+            </p>
+          )}
+        </>
+      ),
+    },
     {
       key: "value",
       header: t("alerts.value"),

@@ -2,7 +2,6 @@
 import { useFormContext, useWatch } from "react-hook-form";
 import { z } from "zod";
 import type { WebhookEntity } from "../../../../contract/admin.ts";
-import { name } from "../../../../contract/schemas/names.ts";
 import { webhook as webhookSchema } from "../../../../contract/schemas/webhooks.ts";
 import { saveEntity } from "../../api/entities.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -19,7 +18,7 @@ const formats = ["standard", "slack", "teams", "email"] as const;
 type Format = (typeof formats)[number];
 
 /** E-mail is a `mailto:` URL on the server, and a format of its own here. */
-const newWebhook = webhookSchema.extend({ name: name.optional(), format: z.enum(formats) });
+const newWebhook = webhookSchema.extend({ format: z.enum(formats) });
 /** The stored URL and secret are kept unless the user types new ones. */
 const changedWebhook = newWebhook.partial({ url: true });
 
