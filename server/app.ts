@@ -225,7 +225,13 @@ function assemble(options: BuildOptions, resources: AsyncDisposableStack): Gatew
           ...replicaReports,
           eventViews: events.views,
           alerts,
-          clientJobs: files && jobs && { ...files, jobs: jobs.jobs, batches: jobs.batches },
+          clientJobs: files &&
+            jobs && {
+              ...files,
+              jobs: jobs.jobs,
+              batches: jobs.batches,
+              estimateBatch: jobs.estimateBatch,
+            },
           shared,
           passwordCost: options.passwordCost,
           ...createConnectionTests({

@@ -27,6 +27,7 @@ export const shownJobSchema = z
     key_id: z.string(),
     key_name: z.string().nullable(),
     model: z.string().nullable().describe("`null`: not known yet, or several models."),
+    name: z.string().nullable().describe("`name` or `description` of its metadata."),
     created_at: z.string(),
     started_at: z.string().nullable(),
     ended_at: z.string().nullable(),
@@ -58,25 +59,29 @@ export const shownJobSchema = z
   .meta({ id: "ShownJob", description: "A batch or an image job." });
 export type ShownJob = Infer<typeof shownJobSchema>;
 
+const inputErrorsSchema = z.array(
+  z.strictObject({
+    line: z.number().nullable(),
+    code: z.string(),
+    message: z.string(),
+    param: z.string().nullable(),
+  }),
+);
+
+const estimatedCostSchema = z.strictObject({
+  now: z.number().nullable(),
+  vendor: z.number().nullable(),
+});
+
 export const jobDetailSchema = shownJobSchema
   .extend({
-    input_errors: z
-      .array(
-        z.strictObject({
-          line: z.number().nullable(),
-          code: z.string(),
-          message: z.string(),
-          param: z.string().nullable(),
-        }),
-      )
-      .describe("Why the input file is invalid: at most 100 errors."),
+    input_errors: inputErrorsSchema.describe("Why the input file is invalid: at most 100 errors."),
     execution: z
       .enum(batchExecutions)
       .nullable()
       .describe("Where the lines of a batch run. `null`: not known yet, or an image job."),
     upstream: z.string().nullable().describe("The upstream whose batches run the lines."),
-    estimated_cost: z
-      .strictObject({ now: z.number().nullable(), vendor: z.number().nullable() })
+    estimated_cost: estimatedCostSchema
       .nullable()
       .describe("In US dollars: as requests now, and in batches of the vendor."),
     list_cost: z
@@ -86,3 +91,24 @@ export const jobDetailSchema = shownJobSchema
   })
   .meta({ id: "JobDetail", description: "A job with the errors of its input file." });
 export type JobDetail = Infer<typeof jobDetailSchema>;
+
+export const jobEstimateSchema = z
+  .strictObject({
+    object: z.literal("job_estimate"),
+    lines: z.number().describe("Of the file. 0 if it is invalid."),
+    valid_lines: z.number().describe("Lines that the endpoint accepts. The others would fail."),
+    input_errors: inputErrorsSchema.describe("Why the file is invalid: at most 100 errors."),
+    model: z.string().nullable().describe("`null`: the lines have several models."),
+    estimated_cost: estimatedCostSchema
+      .nullable()
+      .describe("In US dollars: as requests now, and in batches of the vendor."),
+    execution: z
+      .enum(batchExecutions)
+      .describe("Where the lines run unless the start of the job says otherwise."),
+    vendor_problem: z
+      .string()
+      .nullable()
+      .describe("Why the lines cannot run in a batch of the vendor. `null`: they can."),
+  })
+  .meta({ id: "JobEstimate", description: "What a batch would run and cost. Nothing is sent." });
+export type JobEstimate = Infer<typeof jobEstimateSchema>;

@@ -1,5 +1,6 @@
 /** The parts of the gateway that the routes of the admin API read and change. */
 import type { Batches } from "../batches/batches.ts";
+import type { createEstimateBatch } from "../batches/estimate-batch.ts";
 import type { Budgets } from "../budgets/budgets.ts";
 import type { ConfigEntities } from "../config/entities/config-entities.ts";
 import type { Snapshot } from "../config/snapshot.ts";
@@ -37,7 +38,8 @@ type FileProblems = Readonly<Record<"vexel.yaml" | "TLS certificate", string | u
 export interface ClientJobs {
   readonly jobs: Pick<Jobs, "findById" | "listAll" | "cancel" | "pause" | "result">;
   readonly batches: Pick<Batches, "create">;
-  readonly files: Pick<ClientFiles, "find" | "content">;
+  readonly estimateBatch: ReturnType<typeof createEstimateBatch>;
+  readonly files: Pick<ClientFiles, "find" | "content" | "remove">;
   /** Stores the file of a form. */
   readonly receive: (
     incoming: Pick<IncomingRequest, "headers" | "parts">,

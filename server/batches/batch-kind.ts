@@ -9,28 +9,20 @@ import type { ByteTurns } from "../lib/byte-turns.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ClaimedRange, JobError, StoredJob } from "../storage/sql/stored-job.ts";
 import { type BatchData, batchDataOf } from "./batches.ts";
+import { type CheckInputOptions, createCheckInput, inputOf } from "./check-input.ts";
+import type { ChooseExecution } from "./estimate-batch.ts";
 import { type MayMerge, mergeLines } from "./merge-lines.ts";
 import { formatLine, UsageCounter } from "./output-lines.ts";
 import { parseLine, readLines } from "./read-lines.ts";
-import {
-  type BatchLimits,
-  lineLimitsOf,
-  type ValidateInputOptions,
-  type ValidInput,
-  validateInput,
-} from "./validate-input.ts";
-import { type chooseExecution, joinRanges } from "./vendor/choose-execution.ts";
+import { type BatchLimits, lineLimitsOf } from "./validate-input.ts";
+import { joinRanges } from "./vendor/choose-execution.ts";
 import type { BatchLine } from "./vendor/vendor-batch.ts";
 import type { VendorLines } from "./vendor/vendor-lines.ts";
 
 interface BatchKindOptions {
   readonly files: Pick<ClientFiles, "beginResult" | "findContent">;
   readonly limits: BatchLimits;
-  /** Returns a function that checks the body of a line, as the API key of the job. Both throw GatewayError. */
-  readonly checkerOf: (
-    job: StoredJob,
-    operation: BatchData["operation"],
-  ) => ValidateInputOptions["check"];
+  readonly checkerOf: CheckInputOptions["checkerOf"];
   readonly chooseExecution: ChooseExecution;
   /** The lines that batches of a vendor run. */
   readonly vendorLines: VendorLines;
@@ -41,23 +33,16 @@ interface BatchKindOptions {
   readonly byteTurns: Pick<ByteTurns, "read" | "steps">;
 }
 
-type ChooseExecution = (
-  job: StoredJob,
-  found: Pick<ValidInput, "model" | "tokens" | "imageDollars">,
-) => ReturnType<typeof chooseExecution>;
-
 /** The most ranges that one process runs at the same time: an image line takes a minute, and little memory. */
 const maxImageRanges = 64;
 /** Those of embeddings: their results are in memory until they are written. Other processes claim the other ranges. */
 const maxEmbeddingRanges = 8;
-/** Embedding lines run concurrently and take milliseconds; image lines of a range run one after the other. */
-const rangeLines = { embeddings: 2000, generations: 4, edits: 4 } as const;
-
 /** OpenAI: a batch is `cancelling` for up to ten minutes. */
 const inFlightMs = 600_000;
 
 export function createBatchKind(options: BatchKindOptions): JobKind {
-  const { files, limits, checkerOf, byteTurns } = options;
+  const { byteTurns } = options;
+  const checkInput = createCheckInput(options);
   return {
     name: "batch",
     ranges: [
@@ -67,17 +52,7 @@ export function createBatchKind(options: BatchKindOptions): JobKind {
     priority: "batch",
     prepare: async (job) => {
       const data = batchDataOf(job);
-      const { operation } = data;
-      const input = await inputOf(files, data);
-      const result = await validateInput({
-        limits,
-        endpoint: job.endpoint,
-        rangeLines: rangeLines[operation],
-        size: input.size,
-        open: () => input.read(),
-        check: checkerOf(job, operation),
-        turns: byteTurns.steps(job.owner),
-      });
+      const result = await checkInput(job);
       if ("errors" in result) return invalidInput(data, result.errors);
       const { ranges, model } = result;
       // Every line fails: nothing is sent to a vendor.
@@ -155,17 +130,6 @@ function vendorFailure(job: StoredJob): JobError | undefined {
   const [first] = job.lineErrors;
   if (job.ending || job.completed > 0 || first?.code !== "vendor_batch_failed") return undefined;
   return jobErrorOf(new GatewayError("vendor_batch_failed", first.message));
-}
-
-/** Throws GatewayError if the file was deleted, or if the storage is not available at the moment. */
-async function inputOf(files: BatchKindOptions["files"], { inputFileId }: BatchData) {
-  const found = await files.findContent({ id: inputFileId });
-  if (found) return found;
-  throw new GatewayError(
-    "job_input_missing",
-    `The input file ${inputFileId} was deleted, or has expired, before the batch had ended.`,
-    { param: "input_file_id" },
-  );
 }
 
 const noVendorBatch = (data: BatchData, reason: string) =>

@@ -12,6 +12,8 @@ import {
   batchDataOf,
   createBatches,
 } from "../batches/batches.ts";
+import { type CheckInputOptions, createCheckInput } from "../batches/check-input.ts";
+import { type ChooseExecution, createEstimateBatch } from "../batches/estimate-batch.ts";
 import { createChargeWithoutResult } from "../batches/vendor/charge-without-result.ts";
 import { chooseExecution, type Vendor, vendorOf } from "../batches/vendor/choose-execution.ts";
 import type { VendorEndpoint } from "../batches/vendor/vendor-api.ts";
@@ -179,9 +181,47 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
     byteTurns,
   });
   const maxBytes = settings.VEXEL_BATCH_MAX_BYTES;
+  const choose: ChooseExecution = (job, { model, tokens, imageDollars: dollars }) => {
+    const { operation, execution } = batchDataOf(job);
+    const pinned = snapshot();
+    return chooseExecution({
+      requested: execution,
+      operation,
+      model: model === undefined ? undefined : pinned.models.get(model),
+      tokens,
+      imageDollars: dollars,
+      isSupported: (vendor, target) => endpointOf(vendor, target, operation) !== undefined,
+    });
+  };
+  const limits = {
+    maxLines: settings.VEXEL_BATCH_MAX_LINES,
+    maxTextBytes: settings.VEXEL_MAX_BODY_BYTES + lineOverheadBytes,
+    // Edits may have images as data: URLs.
+    maxLineBytes: settings.VEXEL_MAX_BODY_BYTES + settings.VEXEL_MAX_FILE_BYTES + lineOverheadBytes,
+  };
+  const checking: CheckInputOptions = {
+    files,
+    limits,
+    byteTurns,
+    checkerOf: (job, operation) => {
+      const pinned = snapshot();
+      const caller = callerOfKey(job.keyId, pinned, now());
+      return async (body) => {
+        const checked = checkLine(operation, body, caller, pinned);
+        const { query, model: id } = checked;
+        const model = pinned.models.get(id);
+        const dollars = model && imageDollars(query, model.targets, policyOf(caller, model));
+        return { ...checked, tokens: tokensOf(query), imageDollars: dollars ?? null };
+      };
+    },
+  };
   const batches = createBatches({ jobs, files, findWebhook, maxBytes, now });
   return {
     batches,
+    estimateBatch: createEstimateBatch({
+      checkInput: createCheckInput(checking),
+      chooseExecution: choose,
+    }),
     handlers: createBatchHandlers({
       snapshot,
       batches,
@@ -189,40 +229,12 @@ export function wireBatches(runtime: Runtime, options: BatchesWiringOptions) {
       now,
     }),
     kind: createBatchKind({
-      files,
       vendorLines,
-      chooseExecution: (job, { model, tokens, imageDollars: dollars }) => {
-        const { operation, execution } = batchDataOf(job);
-        const pinned = snapshot();
-        return chooseExecution({
-          requested: execution,
-          operation,
-          model: model === undefined ? undefined : pinned.models.get(model),
-          tokens,
-          imageDollars: dollars,
-          isSupported: (vendor, target) => endpointOf(vendor, target, operation) !== undefined,
-        });
-      },
-      limits: {
-        maxLines: settings.VEXEL_BATCH_MAX_LINES,
-        maxTextBytes: settings.VEXEL_MAX_BODY_BYTES + lineOverheadBytes,
-        // Edits may have images as data: URLs.
-        maxLineBytes:
-          settings.VEXEL_MAX_BODY_BYTES + settings.VEXEL_MAX_FILE_BYTES + lineOverheadBytes,
-      },
-      checkerOf: (job, operation) => {
-        const pinned = snapshot();
-        const caller = callerOfKey(job.keyId, pinned, now());
-        return async (body) => {
-          const checked = checkLine(operation, body, caller, pinned);
-          const { query, model: id } = checked;
-          const model = pinned.models.get(id);
-          const dollars = model && imageDollars(query, model.targets, policyOf(caller, model));
-          return { ...checked, tokens: tokensOf(query), imageDollars: dollars ?? null };
-        };
-      },
-      mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
+      chooseExecution: choose,
+      ...checking,
+      files,
       byteTurns,
+      mayMerge: createMayMerge(snapshot, settings.VEXEL_MAX_INPUTS),
       expiryOf: (createdAt, seconds) =>
         expiryOf(
           createdAt,

@@ -92,7 +92,7 @@ export function wireJobs(
   resources.defer(repeat({ everyMs: budgetRefreshMs, isImmediate: true }, budget.refresh));
   // Half of the slots for images stay free for clients that wait.
   const imageSlots = Math.max(1, Math.floor(settings.VEXEL_MAX_IMAGE_REQUESTS / 2));
-  const { batches, kind, handlers } = wireBatches(runtime, {
+  const { batches, estimateBatch, kind, handlers } = wireBatches(runtime, {
     jobs,
     files: clientFiles,
     budget,
@@ -145,6 +145,7 @@ export function wireJobs(
   return {
     jobs,
     batches,
+    estimateBatch,
     handlers: {
       ...createImageJobHandlers({ ...modelServices, snapshot, jobs, responseMemory, now }),
       ...handlers,

@@ -1,6 +1,6 @@
 /** /admin/api/jobs: what the console shows of batches, and how it stops them. */
 import { afterAll, expect, test } from "bun:test";
-import type { JobDetail, Page, ShownJob } from "../../contract/admin.ts";
+import type { JobDetail, JobEstimate, Page, ShownJob } from "../../contract/admin.ts";
 import { jobLineOf } from "../../contract/job-line-id.ts";
 import { startFake } from "../fake-upstream.ts";
 import { until } from "../until.ts";
@@ -146,4 +146,63 @@ test("the errors of an invalid input file are shown with their line", async () =
   const job = await ended(id);
   expect(job.status).toBe("failed");
   expect(job.input_errors[0]?.line).toBe(1);
+});
+
+test("the lines and the price of a file are known before its job starts, and nothing is sent or kept", async () => {
+  const { data: keys } = (await gateway.call("GET /keys")).json as unknown as Page<{ id: string }>;
+  const start = async (path: string, texts: readonly unknown[]) => {
+    const lines = texts.map((input, at) =>
+      JSON.stringify({
+        custom_id: `${at}`,
+        method: "POST",
+        url: "/v1/embeddings",
+        body: { model: "embed", input },
+      }),
+    );
+    const form = new FormData();
+    form.set("purpose", "batch");
+    form.set("file", new File([lines.join("\n")], "lines.jsonl"));
+    const query = `endpoint=/v1/embeddings&key_id=${keys[0]?.id}`;
+    const headers = { authorization: "Bearer admin-token-0123456789" };
+    const url = `${gateway.url}/admin/api${path}${path.includes("?") ? "&" : "?"}${query}`;
+    const response = await fetch(url, { method: "POST", headers, body: form });
+    return (await response.json()) as unknown;
+  };
+  const files = async () => {
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${gateway.baseURL}/files`, { headers });
+    return ((await response.json()) as { data: unknown[] }).data.length;
+  };
+  const before = await files();
+  const sent = fake.requests.length;
+  const estimate = (await start("/jobs/estimates", [
+    "four words of text",
+    "two words",
+    "",
+  ])) as JobEstimate;
+  expect(estimate).toMatchObject({
+    lines: 3,
+    valid_lines: 2,
+    input_errors: [],
+    model: "embed",
+    execution: "now",
+    vendor_problem: null,
+  });
+  // 1 dollar for a million tokens, and half of it in a batch of OpenAI.
+  const { now, vendor } = estimate.estimated_cost ?? {};
+  expect(now).toBeGreaterThan(1e-6);
+  expect(vendor).toBeCloseTo((now ?? 0) / 2, 12);
+  expect(await start("/jobs/estimates", [])).toMatchObject({
+    lines: 0,
+    input_errors: [{ code: "empty_file" }],
+  });
+  expect(fake.requests).toHaveLength(sent);
+  expect(await files()).toBe(before);
+
+  const started = (await start("/jobs?execution=now&name=nightly", ["a text"])) as JobDetail;
+  const job = await ended(started.id);
+  expect(job).toMatchObject({ name: "nightly", execution: "now", status: "completed" });
+  expect(await start("/jobs?execution=later", ["a text"])).toMatchObject({
+    error: { param: "execution" },
+  });
 });

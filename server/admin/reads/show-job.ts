@@ -7,7 +7,7 @@ import type { StoredJob } from "../../storage/sql/stored-job.ts";
 
 /** `keyName`: null if the API key was deleted. `now`: Unix milliseconds. */
 export function showJob(job: StoredJob, keyName: string | null, now: number): ShownJob {
-  const { model, outputFileId, errorFileId } = batchDataOf(job);
+  const { model, outputFileId, errorFileId, metadata } = batchDataOf(job);
   const isImage = job.kind === "image";
   const status = statusOf(job);
   const rate = rateOf(job, now);
@@ -22,6 +22,7 @@ export function showJob(job: StoredJob, keyName: string | null, now: number): Sh
     key_id: job.keyId,
     key_name: keyName,
     model: model ?? null,
+    name: metadata?.name ?? metadata?.description ?? null,
     created_at: timeOf(job.createdAt),
     started_at: job.startedAt === null ? null : timeOf(job.startedAt),
     ended_at: job.endedAt === null ? null : timeOf(job.endedAt),

@@ -1,8 +1,14 @@
 /** /jobs: batches and image jobs of clients: their progress and their results, and how they are stopped. */
 import { z } from "zod";
-import { jobDetailSchema, shownJobSchema } from "../../../contract/admin/jobs.ts";
+import { batchExecutions } from "../../../contract/admin/constants.ts";
+import {
+  jobDetailSchema,
+  jobEstimateSchema,
+  shownJobSchema,
+} from "../../../contract/admin/jobs.ts";
 import { listBounds } from "../../../contract/admin/list-bounds.ts";
 import { pageSchema } from "../../../contract/admin/page.ts";
+import type { JobEstimate } from "../../../contract/admin.ts";
 import { message } from "../../../contract/messages/message.ts";
 import { findKey } from "../../auth/authenticate.ts";
 import { ownerOf, ownerOfProject, projectOfOwner } from "../../auth/owner.ts";
@@ -23,9 +29,16 @@ const endpoints = Object.keys(batchEndpoints) as [BatchEndpoint, ...BatchEndpoin
 
 const listQuery = pageQuery.extend({ project: projectText });
 
-const startQuery = z.object({
+const fileQuery = z.object({
   endpoint: z.enum(endpoints).describe("The endpoint of all lines."),
   key_id: z.string().max(200).describe("The API key that runs the lines and pays for them."),
+});
+const startQuery = fileQuery.extend({
+  execution: z
+    .enum(batchExecutions)
+    .optional()
+    .describe("Where the lines run. If absent, as the model is configured."),
+  name: z.string().max(200).optional().describe("Shown with the job: `name` of its metadata."),
 });
 
 export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[] {
@@ -62,10 +75,9 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
   const show = async (context: AdminApiContext): Promise<Response> =>
     respond(context, await find(context));
 
-  const start = async (context: AdminApiContext): Promise<Response> => {
-    const { endpoint, key_id: keyId } = readQuery(context, startQuery);
-    const { incoming } = context.env;
-    const { receive, batches } = available(clientJobs);
+  /** Stores the file of the request for the owner of the API key. */
+  const receiveFor = async (context: AdminApiContext, keyId: string) => {
+    const { receive } = available(clientJobs);
     const key = findKey(keyId, snapshot());
     if (!key || !maySeeProject(context.get("actor"), key.project ?? null)) {
       throw new GatewayError("invalid_value", message("no_active_api_key"), {
@@ -73,12 +85,49 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
       });
     }
     const owner = ownerOf(key);
-    const file = await receive(incoming, owner);
+    return { owner, inputFileId: (await receive(context.env.incoming, owner)).id };
+  };
+
+  const estimate = async (context: AdminApiContext): Promise<Response> => {
+    const { endpoint, key_id: keyId } = readQuery(context, fileQuery);
+    const { estimateBatch, files } = available(clientJobs);
+    const file = await receiveFor(context, keyId);
+    try {
+      const found = await estimateBatch({ ...file, keyId, endpoint });
+      const shown: JobEstimate = {
+        object: "job_estimate",
+        lines: found.lines,
+        valid_lines: found.validLines,
+        input_errors: [...found.errors],
+        model: found.model,
+        estimated_cost: found.estimate,
+        execution: found.execution,
+        vendor_problem: found.vendorProblem,
+      };
+      return context.json(shown);
+    } finally {
+      await files.remove(file.owner, file.inputFileId);
+    }
+  };
+
+  const start = async (context: AdminApiContext): Promise<Response> => {
+    const { endpoint, key_id: keyId, execution, name } = readQuery(context, startQuery);
+    const { batches } = available(clientJobs);
+    const file = await receiveFor(context, keyId);
     // The user may have been removed or changed while the file was on its way.
     if (!(await context.get("isStillAllowed")())) throw notSignedIn();
-    const { publicUrl } = incoming;
-    const settings = { metadata: undefined, outputSeconds: null, publicUrl };
-    const job = await batches.create({ owner, keyId, inputFileId: file.id, endpoint, ...settings });
+    const metadata = {
+      ...(name !== undefined && name !== "" && { name }),
+      ...(execution !== undefined && { "vexel.batch": execution }),
+    };
+    const job = await batches.create({
+      ...file,
+      keyId,
+      endpoint,
+      metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+      outputSeconds: null,
+      publicUrl: context.env.incoming.publicUrl,
+    });
     await audit.record({ ...senderOf(context), action: "job.created", subject: job.id });
     return respond(context, job, 201);
   };
@@ -143,6 +192,14 @@ export function jobRoutes(dependencies: AdminDependencies): readonly AdminRoute[
       query: startQuery,
       status: 201,
       handle: start,
+    },
+    {
+      ...act,
+      path: "/jobs/estimates",
+      summary: "Count the lines of the file of a form, and estimate what they cost as a batch.",
+      query: fileQuery,
+      response: jobEstimateSchema,
+      handle: estimate,
     },
     {
       ...act,
