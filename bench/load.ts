@@ -49,23 +49,6 @@ function requestParts(url: string, scenario: Scenario): string[] {
   return `${lines.join("\r\n")}\r\n\r\n${body}`.split(placeholder);
 }
 
-let requestCount = 0;
-/** Forms, which are the same in each request. */
-const formRequests = new Map<string, Buffer>();
-
-/** A whole request. Unless it is a form, it differs from all before it. */
-export function requestBytes(url: string, scenario: Scenario): Buffer {
-  const { form } = scenario;
-  const found = formRequests.get(url);
-  if (form && found) return found;
-  const number = String(requestCount++).padStart(digits.series + digits.turn, "0");
-  const text = Buffer.from(requestParts(url, scenario).join(number));
-  if (!form) return text;
-  const request = Buffer.concat([text, form().bytes]);
-  formRequests.set(url, request);
-  return request;
-}
-
 // Escapes of JSON are valid in Lua, as long as the text is ASCII. `formFile`: the bytes of the form.
 const script = (url: string, scenario: Scenario, formFile: string | undefined): string => `
 local form = ${formFile ? `io.open(${JSON.stringify(formFile)}, "rb"):read("*a")` : '""'}

@@ -44,24 +44,6 @@ export const cpuMs = (root: number): number =>
       .filter(Number.isFinite),
   );
 
-/** The same without ended children, in nanoseconds: for rounds of some milliseconds. */
-export const cpuNanoseconds = (root: number): number =>
-  sum(
-    treeOf(root).flatMap((pid) =>
-      threadsOf(pid).map((thread) =>
-        Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(" ")[0]),
-      ),
-    ),
-  );
-
-function threadsOf(pid: number): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return []; // The process has ended.
-  }
-}
-
 /** CPU time of all processes of the machine so far, and the time that the hypervisor took (steal). */
 export function machineMs(): { readonly worked: number; readonly stolen: number } {
   const [user = 0, nice = 0, system = 0, , , , , steal = 0] = read("/proc/stat")

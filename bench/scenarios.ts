@@ -232,7 +232,7 @@ export const targets = {
   limitedTextNginxRatio: 6,
   cachedTextNginxRatio: 1.5,
   passThroughNginxRatio: 2,
-  manyTextsNginxRatio: 4.6,
+  manyTextsNginxRatio: 5,
   mostTextsNginxRatio: 5,
   manyFloatsNginxRatio: 9.5,
   oneTextFromNumbersNginxRatio: 6,
