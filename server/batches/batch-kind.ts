@@ -125,11 +125,11 @@ async function* linesOf(range: ClaimedRange, options: BatchKindOptions): AsyncGe
   }
 }
 
-/** Why the vendor ran no line at all. Undefined if it ran some, or the lines ran now. */
-function vendorFailure(job: StoredJob): JobError | undefined {
-  const [first] = job.lineErrors;
-  if (job.ending || job.completed > 0 || first?.code !== "vendor_batch_failed") return undefined;
-  return jobErrorOf(new GatewayError("vendor_batch_failed", first.message));
+/** Why no line succeeded, if a vendor's batch failed. Lines may have failed for other reasons before. */
+function vendorFailure({ ending, completed, lineErrors }: StoredJob): JobError | undefined {
+  const failure = lineErrors.find(({ code }) => code === "vendor_batch_failed");
+  if (ending || completed > 0 || !failure) return undefined;
+  return jobErrorOf(new GatewayError("vendor_batch_failed", failure.message));
 }
 
 const noVendorBatch = (data: BatchData, reason: string) =>

@@ -243,6 +243,14 @@ test("an invalid line is not sent to the vendor, and nothing is reserved for it"
   });
 });
 
+test("a batch that fails at the vendor fails with its reason, although other lines failed for another", async () => {
+  vendor.control.outcome = "failed";
+  const invalid = ["1", "2", "3", "4"].map(invalidLine).join("");
+  const batch = await run(atVendor, invalid + file);
+  expect(batch).toMatchObject({ status: "failed", request_counts: { completed: 0, failed: 7 } });
+  expect(batch.errors?.data?.[0]?.message).toContain("no access");
+});
+
 test("a batch whose lines are all invalid is completed without a batch at the vendor", async () => {
   const batch = await run(atVendor, invalidLine("one") + invalidLine("two"));
   expect(batch).toMatchObject({
