@@ -161,7 +161,7 @@ export interface JobKind {
   notRun(job: StoredJob, wasSent: boolean): GatewayError;
   /**
    * The job cannot continue. What a vendor may bill for the lines of the range that have not ended is charged. Throws: it
-   * is tried again. If absent, nothing is.
+   * is tried again, for a day, before the job ends. If absent, nothing is.
    */
   chargeRest?(range: ClaimedRange): Promise<void>;
   /**

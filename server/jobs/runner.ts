@@ -41,6 +41,8 @@ const sweepMs = 30_000;
 const minWaitMs = 10_000;
 /** One that failed until this long after its last line: its results may be what fills the disk. */
 const finalizeFailedMs = 600_000;
+/** One that failed, and of which it could not be charged what a vendor may bill, until this long after its last line. */
+const chargeMs = dayMs;
 /** The most jobs of a kind that one process validates or finalizes at the same time. */
 const maxAdvanced = 16;
 /** A process that dies while it validates a job has tried too: its input may be what ended the process. */
@@ -127,7 +129,9 @@ export class JobRunner {
       const { job, number } = range;
       const isClean = await kinds.find(({ name }) => name === job.kind)?.cleanUp?.(range);
       const since = job.endedAt ?? now();
-      const isOver = isClean !== false || now() - since > dayMs;
+      // What a vendor may bill for a range of a job that failed is charged from its row, before the job ends.
+      const isCharged = range.settled >= range.lines || job.endedAt !== null;
+      const isOver = isCharged && (isClean !== false || now() - since > dayMs);
       const at = retryAt(since, now(), { minMs: minuteMs, maxMs: hourMs });
       await store.setCleaned(job.id, number, isOver ? undefined : at);
     }
@@ -240,14 +244,19 @@ export class JobRunner {
 
   /** Validates or finalizes a job. */
   async #advance(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
-    const { store, now, log } = this.#options;
+    const { store, files, now, log } = this.#options;
+    let isCharged = true;
     try {
-      if (job.status === "finalizing") await this.#finish(kind, job, holder);
-      else await this.#prepare(kind, job, holder);
+      if (job.status === "finalizing") {
+        isCharged = false;
+        await this.#chargeRest(kind, job);
+        isCharged = true;
+        await this.#end(job, holder, await kind.finish(job, resultsOf(files, job.id)));
+      } else await this.#prepare(kind, job, holder);
     } catch (thrown) {
       log.warn("job-not-advanced", { job: job.id, reason: errorMessage(thrown) });
       const error = toGatewayError(thrown, undefined);
-      if (now() >= lastAttemptAt(job))
+      if (now() >= lastAttemptAt(job, isCharged))
         return this.#end(job, holder, {
           status: "failed",
           error: job.error ?? jobErrorOf(error),
@@ -283,10 +292,9 @@ export class JobRunner {
     await store.start(job.id, holder, prepared.ranges, prepared.data, this.#options.now());
   }
 
-  async #finish(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
+  async #chargeRest(kind: JobKind, job: StoredJob): Promise<void> {
     if (job.ending === "failed" && kind.chargeRest)
       for (const range of await this.#options.store.listAtVendor(job)) await kind.chargeRest(range);
-    await this.#end(job, holder, await kind.finish(job, resultsOf(this.#options.files, job.id)));
   }
 
   async #end(job: StoredJob, holder: string, end: FinishedJob): Promise<void> {
@@ -318,7 +326,10 @@ const notValidated = (): GatewayError =>
     `The input could not be validated in ${maxValidations} attempts: each time the gateway stopped or failed. Split the input into several jobs, and tell the gateway's operator.`,
   );
 
-const lastAttemptAt = ({ ending, finalizingAt, deadline }: StoredJob): number =>
+const lastAttemptAt = (
+  { ending, finalizingAt, deadline }: StoredJob,
+  isCharged: boolean,
+): number =>
   ending === "failed" && finalizingAt !== null
-    ? finalizingAt + finalizeFailedMs
+    ? finalizingAt + (isCharged ? finalizeFailedMs : chargeMs)
     : deadline + hourMs;

@@ -95,6 +95,7 @@ function startWorld({
     fillDisk: () => {
       hasSpace = false;
     },
+    kind,
     openWith: (open: JobKind["open"]) => {
       kind.open = open;
     },
@@ -666,6 +667,45 @@ test("a job whose results do not fit on the disk fails with that reason", async 
       failed: 1000,
     },
   ]);
+});
+
+test("a job that fails while the storage is away ends after what a vendor may bill of it is charged", async () => {
+  await using world = startWorld({ lines: 2, perRange: 1 });
+  const charged: number[] = [];
+  const cleaned: number[] = [];
+  let isAway = true;
+  const sent = Promise.withResolvers<void>();
+  world.kind.chargeRest = async ({ number }) => {
+    if (isAway) throw new GatewayError("storage_unavailable", "The store is down.");
+    charged.push(number);
+  };
+  world.kind.cleanUp = async ({ number }) => {
+    cleaned.push(number);
+    return true;
+  };
+  world.openWith(async (held) => {
+    if (held.range.number === 1) {
+      await sent.promise;
+      return { kind: "failed", error: new GatewayError("job_input_missing", "The file is gone.") };
+    }
+    await held.record({ phase: "created", vendorBatch: "{}" });
+    sent.resolve();
+    return { kind: "waits", wait: { until: 0, error: null } };
+  });
+  await world.submit();
+  world.start("a", ok);
+  await until(() => cleaned.includes(0));
+  for (let passed = 0; passed < 4; passed++) {
+    world.pass(5 * minute);
+    await Bun.sleep(1100);
+  }
+  expect(world.ended).toEqual([]);
+  isAway = false;
+  world.pass(5 * minute);
+  await until(() => world.ended.length > 0);
+  expect(world.ended).toMatchObject([{ status: "failed", error: { code: "job_input_missing" } }]);
+  expect(charged).toEqual([0]);
+  await until(async () => (await world.store.listUncleaned(Date.now() * 2, 10)).length === 0);
 });
 
 if (mayMount()) {
