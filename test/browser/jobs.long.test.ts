@@ -1,6 +1,6 @@
 /** Jobs in a browser: one is canceled, one fails, and one is created from a file. */
 import { expect } from "bun:test";
-import type { Page, ShownRequest } from "../../contract/admin.ts";
+import type { Page, ShownJob, ShownRequest } from "../../contract/admin.ts";
 import { createBatch } from "../admin/create-batch.ts";
 import { until } from "../until.ts";
 import { seriousFindings } from "./axe.ts";
@@ -59,21 +59,34 @@ browserTest(
   { start: startConsoleGateway },
 );
 
-browserTest("a file of texts is embedded from the browser", async ({ page, open }) => {
-  await open("/jobs");
-  await page.getByRole("button", { name: "Embed a file" }).click();
-  const dialog = page.getByRole("dialog");
-  await choose(dialog.getByLabel("Model"), "text-embedding-3-small");
-  await choose(dialog.getByLabel("API key"), "search-app");
-  const buffer = Buffer.from("a first text\n\na second text\r\n");
-  await dialog
-    .getByLabel("File")
-    .setInputFiles({ name: "texts.txt", mimeType: "text/plain", buffer });
-  expect(await seriousFindings(page)).toEqual([]);
-  await dialog.getByRole("button", { name: "Start" }).click();
-  await page.waitForURL(/\/jobs\/batch_/);
-  // The list, which also has completed jobs, stays until the page of the job is loaded.
-  await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
-  await page.getByText("Completed").waitFor();
-  await page.getByText("2 / 2").waitFor();
-});
+browserTest(
+  "a file of texts is embedded from the browser, after its lines and price were shown",
+  async ({ page, open, admin }) => {
+    await open("/jobs");
+    await page.getByRole("button", { name: "Embed a file" }).click();
+    const dialog = page.getByRole("dialog");
+    await choose(dialog.getByLabel("Model"), "text-embedding-3-small");
+    await choose(dialog.getByLabel("API key"), "search-app");
+    const buffer = Buffer.from("a first text\n\na second text\r\n");
+    await dialog
+      .getByLabel("File")
+      .setInputFiles({ name: "texts.txt", mimeType: "text/plain", buffer });
+    expect(await seriousFindings(page)).toEqual([]);
+    await dialog.getByLabel("Name").fill("my texts");
+    await dialog.getByRole("button", { name: "Show lines and price" }).click();
+    // Nothing has started: the lines, the price, and where they run.
+    await dialog.getByText("2 lines", { exact: true }).waitFor();
+    await dialog.getByText(/^Immediate requests: \$/).waitFor();
+    await choose(dialog.getByLabel("Execution"), "Immediate requests");
+    expect(await seriousFindings(page)).toEqual([]);
+    const jobs = () => admin<Page<ShownJob>>("GET", "/jobs");
+    expect((await jobs()).data.some((job) => job.name === "my texts")).toBe(false);
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await page.waitForURL(/\/jobs\/batch_/);
+    await page.getByRole("heading", { level: 1, name: "my texts" }).waitFor();
+    // The list, which also has completed jobs, stays until the page of the job is loaded.
+    await page.getByRole("definition").filter({ hasText: "search-app" }).waitFor();
+    await page.getByText("Completed").waitFor();
+    await page.getByText("2 / 2").waitFor();
+  },
+);

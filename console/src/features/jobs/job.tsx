@@ -21,7 +21,7 @@ export function JobPage() {
   const query = useQuery(jobQuery(id));
   return (
     <Page
-      title={query.data ? t(`jobs.kind.${query.data.kind}`) : t("jobs.job")}
+      title={query.data ? (query.data.name ?? t(`jobs.kind.${query.data.kind}`)) : t("jobs.job")}
       parent={{ to: "/jobs", title: t("nav.jobs") }}
       crumb={id}
       actions={<CopyButton text={id} label={t("request.copyId")} />}

@@ -12,6 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ProjectLink } from "../../ui/entity-links.tsx";
+import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -61,14 +62,14 @@ export function JobsPage() {
             {
               key: "job",
               header: t("jobs.job"),
-              cell: ({ id, kind, model, endpoint, project }) => (
+              cell: ({ id, kind, name, model, endpoint, project }) => (
                 <div className="flex flex-col gap-0.5">
                   <Link
                     to="/jobs/$id"
                     params={{ id }}
                     className="font-medium text-accent underline"
                   >
-                    {t(`jobs.kind.${kind}`)}
+                    {name === null ? t(`jobs.kind.${kind}`) : <LongText text={name} />}
                   </Link>
                   <span className="text-xs break-all text-muted">{model ?? endpoint}</span>
                   {project !== null && (

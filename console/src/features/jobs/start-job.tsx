@@ -2,8 +2,8 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { ApiKey, JobDetail } from "../../../../contract/admin.ts";
-import { errorText, pathWithQuery } from "../../api/client.ts";
+import type { ApiKey, JobDetail, JobEstimate } from "../../../../contract/admin.ts";
+import { errorText, pathWithQuery, type Query } from "../../api/client.ts";
 import { listQuery } from "../../api/lists.ts";
 import { upload } from "../../api/upload.ts";
 import { useT } from "../../i18n/messages.ts";
@@ -13,10 +13,12 @@ import { Combobox } from "../../ui/combobox.tsx";
 import { Field } from "../../ui/field.tsx";
 import { FileInput } from "../../ui/file-input.tsx";
 import { FormError } from "../../ui/form-error.tsx";
+import { Input } from "../../ui/input.tsx";
 import { optionsOf } from "../../ui/select.tsx";
 import { QueryView } from "../../ui/states.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { batchFile, type JobEndpoint } from "./batch-file.ts";
+import { JobEstimateView } from "./job-estimate.tsx";
 
 /** A gateway may have thousands of keys: the server searches them. */
 const keysQuery = (search: string) => ({
@@ -63,23 +65,47 @@ function StartForm({ endpoint, models, firstKeys }: StartFormProps) {
   const [key, setKey] = useState(firstKeys[0]);
   const keyId = key?.id ?? "";
   const [file, setFile] = useState<File>();
+  const [name, setName] = useState("");
+  const [estimate, setEstimate] = useState<JobEstimate>();
+  const [execution, setExecution] = useState<JobEstimate["execution"]>("now");
   const [sent, setSent] = useState<number>();
   const [error, setError] = useState<string>();
-  const start = async (chosen: File): Promise<void> => {
+  /** What was estimated is for another file, model or key. */
+  const changed =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      set(value);
+      setEstimate(undefined);
+    };
+  const send = async <Result,>(path: string, query: Query, chosen: File): Promise<Result> => {
+    const input = await batchFile(chosen, endpoint, model);
+    if (!input) throw new Error(t("jobs.start.emptyFile"));
+    const form = new FormData();
+    form.set("purpose", "batch");
+    form.set("file", input, chosen.name);
+    return upload<Result>(
+      pathWithQuery(path, { endpoint, key_id: keyId, ...query }),
+      form,
+      setSent,
+    );
+  };
+  /** The lines and the price first, and then the job. What was typed stays if one of them fails. */
+  const submit = async (chosen: File): Promise<void> => {
     setError(undefined);
     setSent(0);
     try {
-      const input = await batchFile(chosen, endpoint, model);
-      if (!input) throw new Error(t("jobs.start.emptyFile"));
-      const form = new FormData();
-      form.set("purpose", "batch");
-      form.set("file", input, chosen.name);
-      const path = pathWithQuery("/jobs", { endpoint, key_id: keyId });
-      const { id } = await upload<JobDetail>(path, form, setSent);
+      if (!estimate) {
+        const found = await send<JobEstimate>("/jobs/estimates", {}, chosen);
+        setEstimate(found);
+        setExecution(found.execution);
+        return;
+      }
+      const { id } = await send<JobDetail>("/jobs", { execution, name: name.trim() }, chosen);
       await queryClient.invalidateQueries({ queryKey: ["/jobs"] });
       await navigate({ to: "/jobs/$id", params: { id } });
     } catch (reason) {
       setError(errorText(reason));
+    } finally {
       setSent(undefined);
     }
   };
@@ -87,7 +113,12 @@ function StartForm({ endpoint, models, firstKeys }: StartFormProps) {
     <div className="flex flex-col gap-3">
       <Field label={t("requests.model")}>
         {(ids) => (
-          <Combobox {...ids} value={model} onChange={setModel} options={optionsOf(models)} />
+          <Combobox
+            {...ids}
+            value={model}
+            onChange={changed(setModel)}
+            options={optionsOf(models)}
+          />
         )}
       </Field>
       <Field label={t("jobs.start.key")} hint={t("jobs.start.key.hint")}>
@@ -97,7 +128,7 @@ function StartForm({ endpoint, models, firstKeys }: StartFormProps) {
             value={keyId}
             onOpen={() => setSearch("")}
             onSearch={setSearch}
-            onChange={(id) => setKey(found.find((each) => each.id === id) ?? key)}
+            onChange={changed((id: string) => setKey(found.find((each) => each.id === id) ?? key))}
             options={[...new Set([...(key ? [key] : []), ...found])].map(({ id, name }) => ({
               value: id,
               label: name,
@@ -111,12 +142,30 @@ function StartForm({ endpoint, models, firstKeys }: StartFormProps) {
             <FileInput
               id={id}
               accept=".txt,.jsonl,text/plain"
-              onFiles={([first]) => setFile(first)}
+              onFiles={changed(([first]: readonly File[]) => {
+                setFile(first);
+                setName(first?.name ?? "");
+              })}
             />
             {file && <span className="text-xs break-all">{file.name}</span>}
           </div>
         )}
       </Field>
+      {file && (
+        <Field label={t("jobs.name")}>
+          {(ids) => (
+            <Input
+              {...ids}
+              value={name}
+              maxLength={200}
+              onChange={({ target }) => setName(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      {estimate && (
+        <JobEstimateView estimate={estimate} execution={execution} onChoose={setExecution} />
+      )}
       {sent !== undefined && (
         <div className="flex items-center gap-2">
           <progress aria-label={t("jobs.start.uploading")} max={1} value={sent} className="grow" />
@@ -127,10 +176,16 @@ function StartForm({ endpoint, models, firstKeys }: StartFormProps) {
       <div className="flex justify-end">
         <Button
           look="primary"
-          disabled={!file || model === "" || keyId === "" || sent !== undefined}
-          onClick={() => file && start(file)}
+          disabled={
+            !file ||
+            model === "" ||
+            keyId === "" ||
+            sent !== undefined ||
+            estimate?.valid_lines === 0
+          }
+          onClick={() => file && submit(file)}
         >
-          {t("jobs.start")}
+          {t(estimate ? "jobs.start" : "jobs.check")}
         </Button>
       </div>
     </div>
