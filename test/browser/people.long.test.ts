@@ -93,6 +93,8 @@ browserTest(
     await page.getByText("changed the monthly budget of audited from $20 to $50").waitFor();
     await page.getByText("created the project audited").waitFor();
     expect(await page.getByRole("row").count()).toBe(3);
+    const link = page.getByRole("link", { name: "audited", exact: true }).first();
+    expect(await link.getAttribute("href")).toBe("/console/projects/audited");
     const href = await page.getByRole("link", { name: "Export CSV" }).getAttribute("href");
     const csv = await page.evaluate<string>(
       `fetch(${JSON.stringify(href)}).then((response) => response.text())`,
@@ -290,7 +292,7 @@ browserTest(
 );
 
 browserTest("the history of alerts has each change with its value and deliveries", async (test) => {
-  const { page, open, gateway } = test;
+  const { page, open, visit, gateway } = test;
   const db = new SqliteDatabase(openEventFile(join(gateway.folder, "data")));
   const data = {
     name: "errors of search",
@@ -307,7 +309,15 @@ browserTest("the history of alerts has each change with its value and deliveries
     { event: alertEvent("evt_2", "alert.resolved", { ...data, value: 1 }), webhooks: [] },
   ]);
   await db.close();
-  await open("/alerts");
+  await open("/events");
+  const event = page.getByRole("row", { name: /Alert resolved/ }).first();
+  expect(await event.getByText("Alert resolved").getAttribute("title")).toBe("alert.resolved");
+  const model = event.getByRole("link", { name: "search", exact: true });
+  expect(await model.getAttribute("href")).toBe("/console/model/search");
+  const alert = event.getByRole("link", { name: "errors of search", exact: true });
+  expect(await alert.getAttribute("href")).toBe("/console/alerts");
+  expect(await seriousFindings(page)).toEqual([]);
+  await visit("/alerts");
   const rows = page.getByRole("region", { name: "History" }).getByRole("row");
   await rows.filter({ hasText: "12.5% / 5%" }).getByText("Firing").waitFor();
   await rows.filter({ hasText: "12.5% / 5%" }).getByText("Pending").waitFor();

@@ -47,7 +47,7 @@ browserTest(
       .getByRole("region", { name: "Outcomes" })
       .getByRole("link", { name: "404" })
       .waitFor();
-    await main.getByText("key.created · spent-key").waitFor();
+    await main.getByText("API key created · spent-key").waitFor();
     expect(await seriousFindings(page)).toEqual([]);
 
     await main.locator("dl > div").filter({ hasText: "Created by" }).getByRole("link").click();

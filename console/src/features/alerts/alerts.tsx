@@ -16,10 +16,10 @@ import { Time } from "../../ui/time.tsx";
 import { AlertForm } from "./alert-form.tsx";
 import { AlertHistory } from "./alert-history.tsx";
 import { AlertReceivers } from "./alert-receivers.tsx";
+import { AlertRule } from "./alert-rule.tsx";
 import { AlertState } from "./alert-state.tsx";
 import { useAlertText } from "./alert-text.ts";
 import { AlertValue, measuredEveryMs } from "./alert-value.tsx";
-import { ruleText } from "./rule-text.ts";
 import { endSilence, SilenceForm } from "./silence-form.tsx";
 
 const alertsQuery = listQuery<AlertEntity>("/alerts");
@@ -131,16 +131,7 @@ function useColumns(
     {
       key: "rule",
       header: t("alerts.rule"),
-      cell: ({ value }) => (
-        <>
-          {ruleText(value, t)}
-          {value.receivers && (
-            <p className="text-xs text-muted">
-              {t("alerts.receiversOf", { names: value.receivers.join(", ") })}
-            </p>
-          )}
-        </>
-      ),
+      cell: (alert) => <AlertRule {...alert} />,
     },
     {
       key: "value",

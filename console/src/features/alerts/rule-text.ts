@@ -15,14 +15,13 @@ export const valueText = (metric: AlertEntity["value"]["metric"], value: number)
 
 const defaultMinutes = 15;
 
-/** Such as `Error rate > 5% in 15 minutes · search`. */
+/** Such as `Error rate > 5% in 15 minutes`. */
 export function ruleText(value: AlertEntity["value"], t: AlertText): string {
-  const { metric, above, minutes = defaultMinutes, model, project, upstream } = value;
+  const { metric, above, minutes = defaultMinutes } = value;
   const bound = `${t(`alerts.metric.${metric}`)} > ${valueText(metric, above)}`;
   const isWholeHours = minutes % 60 === 0;
   const span = isWholeHours
     ? t("alerts.hours", { count: minutes / 60 })
     : t("alerts.window", { count: minutes });
-  const window = metric === "unhealthy_targets" ? "" : ` ${span}`;
-  return [`${bound}${window}`, model, project, upstream].filter(Boolean).join(" · ");
+  return metric === "unhealthy_targets" ? bound : `${bound} ${span}`;
 }

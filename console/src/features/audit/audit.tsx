@@ -9,13 +9,14 @@ import { useLanguage } from "../../i18n/messages.ts";
 import { buttonStyle } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Combobox } from "../../ui/combobox.tsx";
+import { UserLink } from "../../ui/entity-links.tsx";
 import { Input } from "../../ui/input.tsx";
 import { LongText } from "../../ui/long-text.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { optionsOf, Select } from "../../ui/select.tsx";
 import { Time } from "../../ui/time.tsx";
-import { auditSentences } from "./audit-sentences.ts";
+import { AuditSentences } from "./audit-sentence.tsx";
 import { type AuditText, auditText } from "./audit-text.ts";
 import { Change } from "./change.tsx";
 
@@ -107,12 +108,15 @@ export function AuditPage() {
             {
               key: "actor",
               header: t("audit.actor"),
-              cell: ({ actor: name }) => <LongText text={name} />,
+              cell: ({ actor: name }) => {
+                const user = users.find((each) => each.name === name);
+                return user ? <UserLink id={user.id} name={name} /> : <LongText text={name} />;
+              },
             },
             {
               key: "action",
               header: t("audit.action"),
-              cell: (entry) => <Entry entry={entry} t={t} />,
+              cell: (entry) => <Entry entry={entry} t={t} users={users} />,
             },
             { key: "address", header: t("audit.address"), cell: ({ address }) => address ?? "–" },
           ]}
@@ -122,15 +126,17 @@ export function AuditPage() {
   );
 }
 
+interface EntryProps {
+  readonly entry: AuditEntry;
+  readonly t: AuditText;
+  readonly users: readonly User[];
+}
+
 /** The sentences, and on demand the action with the values that it changed. */
-function Entry({ entry, t }: { entry: AuditEntry; t: AuditText }) {
+function Entry({ entry, t, users }: EntryProps) {
   return (
     <div className="flex max-w-2xl flex-col gap-0.5">
-      {auditSentences(entry, t).map((sentence) => (
-        <p key={sentence} className="break-words">
-          {sentence}
-        </p>
-      ))}
+      <AuditSentences entry={entry} t={t} users={users} />
       <details className="text-xs">
         <summary className="cursor-pointer text-muted">{t("audit.details")}</summary>
         <code className="font-mono">{entry.action}</code>

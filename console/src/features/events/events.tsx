@@ -22,6 +22,7 @@ import { PagedTable } from "../../ui/paged-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EventFacts } from "./event-facts.tsx";
+import { EventName } from "./event-name.tsx";
 import { eventOptions } from "./event-options.ts";
 import { WebhookStatus, webhooksQuery } from "./webhook-status.tsx";
 
@@ -81,12 +82,12 @@ export function EventsPage() {
             {
               key: "type",
               header: t("events.type"),
-              cell: ({ type: name }) => <code className="font-mono text-xs">{name}</code>,
+              cell: ({ type: name }) => <EventName type={name} />,
             },
             {
               key: "data",
               header: t("events.data"),
-              cell: ({ data }) => <EventFacts data={data} />,
+              cell: (event) => <EventFacts {...event} />,
             },
             {
               key: "deliveries",

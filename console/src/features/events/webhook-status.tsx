@@ -1,7 +1,7 @@
 /** Webhooks with the state of their deliveries, and a test of each. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ShownWebhook } from "../../../../contract/admin.ts";
+import type { WebhookEntity } from "../../../../contract/admin.ts";
 import { listQuery } from "../../api/lists.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Card } from "../../ui/card.tsx";
@@ -10,7 +10,7 @@ import { Table } from "../../ui/table.tsx";
 import { WebhookState } from "../webhooks/webhook-state.tsx";
 import { WebhookTestButton } from "../webhooks/webhook-test.tsx";
 
-export const webhooksQuery = listQuery<ShownWebhook>("/webhooks");
+export const webhooksQuery = listQuery<WebhookEntity>("/webhooks");
 
 interface WebhookStatusProps {
   readonly maySendTest: boolean;
@@ -63,7 +63,7 @@ export function WebhookStatus({ maySendTest }: WebhookStatusProps) {
                       {
                         key: "actions",
                         header: t("column.actions"),
-                        cell: ({ id }: ShownWebhook) => <WebhookTestButton id={id} />,
+                        cell: ({ id }: WebhookEntity) => <WebhookTestButton id={id} />,
                       },
                     ]
                   : []),

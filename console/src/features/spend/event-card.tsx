@@ -4,11 +4,12 @@ import { Link } from "@tanstack/react-router";
 import type { ShownEvent } from "../../../../contract/admin.ts";
 import type { EventData } from "../../../../contract/events.ts";
 import { listQuery } from "../../api/lists.ts";
-import { type Translate, useT } from "../../i18n/messages.ts";
+import { type Language, type Translate, useLanguage } from "../../i18n/messages.ts";
 import { dollars } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
+import { eventName } from "../events/event-name.tsx";
 
 const maxShown = 5;
 
@@ -20,7 +21,7 @@ interface EventCardProps {
 }
 
 export function EventCard({ project, key_id: key, upstream }: EventCardProps) {
-  const t = useT();
+  const { t, language } = useLanguage();
   const about = { project, key, upstream };
   const query = useQuery(listQuery<ShownEvent>("/events", { ...about, limit: maxShown }));
   return (
@@ -47,7 +48,9 @@ export function EventCard({ project, key_id: key, upstream }: EventCardProps) {
                   key={event.id}
                   className="flex flex-wrap justify-between gap-2 border-t border-line px-4 py-2 first:border-t-0"
                 >
-                  <span className="min-w-0 break-words">{textOf(event, t)}</span>
+                  <span title={event.type} className="min-w-0 break-words">
+                    {textOf(event, t, language)}
+                  </span>
                   <span className="text-muted">
                     <Time iso={event.timestamp} />
                   </span>
@@ -61,7 +64,7 @@ export function EventCard({ project, key_id: key, upstream }: EventCardProps) {
   );
 }
 
-function textOf({ type, data }: ShownEvent, t: Translate): string {
+function textOf({ type, data }: ShownEvent, t: Translate, language: Language): string {
   if (type === "budget.threshold") {
     const { name, percent, budget, period } = data as unknown as EventData["budget.threshold"];
     const limit = dollars(budget);
@@ -69,5 +72,6 @@ function textOf({ type, data }: ShownEvent, t: Translate): string {
   }
   const { name, target_model, reason } = data;
   const subject = [name, target_model].find((each) => typeof each === "string");
-  return [type, subject, reason].filter((each) => typeof each === "string").join(" · ");
+  const parts = [eventName(type, language), subject, reason];
+  return parts.filter((each) => typeof each === "string").join(" · ");
 }
