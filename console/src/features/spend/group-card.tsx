@@ -26,8 +26,8 @@ const titles = {
   status: "project.outcomes",
 } as const;
 const maxRows = 8;
-/** The parts below move little, for no rows as for `maxRows`. */
-const typicalRows = 5;
+/** The parts below move little for no rows, and for `maxRows`. */
+const typicalRows = 4;
 
 interface GroupCardsProps extends Omit<GroupCardProps, "dimension"> {
   readonly dimensions: readonly GroupCardProps["dimension"][];
