@@ -30,7 +30,7 @@ browserTest(
     await open(`/jobs/${id}`);
     await page.getByText("Completed with errors").waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    await page.getByRole("link", { name: "invalid_input" }).click();
+    await page.getByRole("link", { name: "Invalid input" }).click();
     await page.waitForURL(/\/requests\?.*error=/);
     await page.getByRole("row").nth(1).waitFor();
   },

@@ -16,7 +16,7 @@ browserTest("a list of requests shows a new request, and a refused one says why"
   await open("/requests");
   // The project studio may send one request per minute.
   await Promise.all([send(), send()]);
-  const refused = page.getByRole("row", { name: /rate_limited/ }).first();
+  const refused = page.getByRole("row", { name: /Rate limit reached/ }).first();
   await refused.getByRole("link").first().click();
   await page.getByText(/A rate limit of the API key, its project/).waitFor();
   await page.getByRole("main").getByRole("link", { name: "Budgets and limits" }).click();

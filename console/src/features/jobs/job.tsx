@@ -11,6 +11,7 @@ import { Page } from "../../ui/page.tsx";
 import { QueryView } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { ErrorName } from "../requests/error-name.tsx";
 import { JobButtons } from "./job-actions.tsx";
 import { JobProgress, JobStatus } from "./job-progress.tsx";
 import { jobQuery } from "./jobs-query.ts";
@@ -119,7 +120,7 @@ function LineErrors({ job }: { job: JobDetail }) {
                 search={{ error: code, key, from, ...(to !== null && { to }) }}
                 className="text-accent underline"
               >
-                <code>{code}</code>
+                <ErrorName kind={code} />
               </Link>
             ),
           },
@@ -140,7 +141,11 @@ function InputErrors({ job }: { job: JobDetail }) {
         rowKey={({ line, code, param }) => `${line} ${code} ${param}`}
         columns={[
           { key: "line", header: t("jobs.line"), cell: ({ line }) => line ?? "–" },
-          { key: "code", header: t("requests.error"), cell: ({ code }) => <code>{code}</code> },
+          {
+            key: "code",
+            header: t("requests.error"),
+            cell: ({ code }) => <ErrorName kind={code} />,
+          },
           { key: "message", header: t("jobs.problem"), cell: ({ message }) => message },
         ]}
       />

@@ -14,6 +14,7 @@ import {
 import { LongText } from "../../ui/long-text.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { ErrorName } from "./error-name.tsx";
 import { JobLine } from "./job-line.tsx";
 import { UpstreamMark } from "./upstream-mark.tsx";
 
@@ -38,7 +39,11 @@ export const requestColumns = (t: Translate): readonly Column<ShownRequest>[] =>
     cell: ({ status, error }) => (
       <>
         <Badge tone={status < 400 ? "good" : "bad"}>{status}</Badge>
-        {error !== null && <SmallText text={error} />}
+        {error !== null && (
+          <div className="text-xs text-muted">
+            <ErrorName kind={error} />
+          </div>
+        )}
       </>
     ),
   },

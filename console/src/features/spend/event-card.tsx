@@ -9,7 +9,7 @@ import { dollars } from "../../lib/format.ts";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
-import { eventName } from "../events/event-name.tsx";
+import { eventName } from "../events/event-names.ts";
 
 const maxShown = 5;
 
