@@ -121,6 +121,8 @@ interface UpstreamOperation {
   /** The id of the upstream, and its own name for the model. */
   readonly upstream: string;
   readonly model: string;
+  /** Its estimated cost in US dollars. Absent if no price is known, or if an earlier version recorded it. */
+  readonly estimate?: number;
   /** The poll request has the API key of the upstream, so it is encrypted. */
   readonly pending: string;
 }
@@ -160,6 +162,8 @@ export class LineContext implements JobLineContext {
   /** Of its request. Undefined if it has not failed. */
   error: LastError | undefined;
   #sent = 0;
+  /** Requests that were not sent again. Each is charged its estimate as an attempt. */
+  #interrupted = 0;
   #operations: UpstreamOperation[] = [];
 
   constructor(options: LineContextOptions) {
@@ -191,6 +195,16 @@ export class LineContext implements JobLineContext {
   /** Another process can poll every operation of the line at an upstream. */
   get isResumable(): boolean {
     return this.#sent > 0 && this.#operations.length === this.#sent;
+  }
+
+  /** The requests of an earlier process, without those that are polled, or that ended as interrupted attempts. */
+  get lost(): JobLineContext["lost"] {
+    if (!this.#resumed || (this.keepsUpstreamOperation && this.isResumable)) return undefined;
+    const polled = this.#operations.length - this.#resumed.length;
+    const count = this.#sent - polled - this.#interrupted;
+    if (count <= 0) return undefined;
+    const [estimate] = this.#operations.map((each) => each.estimate);
+    return { estimate: estimate === undefined ? undefined : count * estimate };
   }
 
   get keepsUpstreamOperation(): boolean {
@@ -226,16 +240,28 @@ export class LineContext implements JobLineContext {
 
   async beforeSend(): Promise<void> {
     // What an earlier process sent besides these operations may have been billed.
-    if (this.#resumed) throw interruptedError();
+    if (this.#resumed) {
+      this.#interrupted++;
+      throw interruptedError();
+    }
     this.signal.throwIfAborted();
     this.#sent++;
     await this.#record();
   }
 
-  async onUpstreamOperation({ upstream, model }: Target, pending: PendingOperation): Promise<void> {
+  async onUpstreamOperation(
+    { upstream, model }: Target,
+    pending: PendingOperation,
+    estimate: number | undefined,
+  ): Promise<void> {
     const { secrets, claim, onRecorded } = this.#options;
     const encrypted = secrets.encrypt(JSON.stringify(pending), claim.jobId);
-    this.#operations.push({ upstream: upstream.id, model, pending: encrypted });
+    this.#operations.push({
+      upstream: upstream.id,
+      model,
+      ...(estimate !== undefined && { estimate }),
+      pending: encrypted,
+    });
     try {
       await this.#record();
     } catch {

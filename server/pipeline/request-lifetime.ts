@@ -196,6 +196,8 @@ export class RequestLifetime {
     const { record } = this;
     const error = this.#causeOf(ended);
     const { clock, ledger } = this.services;
+    const lost = record.line?.lost;
+    if (lost) record.charge.add({ billed: "maybe", cost: undefined, ...lost });
     record.end(status, error, clock(), this.#source.bytesReceived);
     const { error: code, errorMessage: message } = record.outcome;
     const failure = code === undefined ? undefined : { code, message: message ?? "" };

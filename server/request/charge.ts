@@ -7,7 +7,8 @@ import type { Target } from "../upstream/contract.ts";
 
 /** What one attempt costs, or a part of one. In US dollars. */
 export interface AttemptCharge {
-  readonly target: Target;
+  /** If absent, an earlier process sent it, perhaps to a target that was removed since. */
+  readonly target?: Target;
   /** "maybe": the attempt failed or was canceled, and the upstream may have done its work. */
   readonly billed: "yes" | "maybe";
   /** Undefined if unknown. */

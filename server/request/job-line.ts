@@ -13,6 +13,11 @@ export interface JobLineContext extends SendRecord {
   readonly reservedPart?: number | undefined;
   /** An upstream request was sent, or was about to be, also by an earlier process. */
   readonly wasSent: boolean;
+  /**
+   * Upstream requests of an earlier process that this one did not await, and that may be billed: their estimated cost in
+   * US dollars, if a price is known. Undefined if there are none.
+   */
+  readonly lost?: { readonly estimate: number | undefined } | undefined;
   /** The batch of a vendor has run the line. Undefined if it is sent now. */
   readonly vendor: VendorLine | undefined;
   /** The request fingerprint of the job's submission. Undefined if it has no Idempotency-Key. */

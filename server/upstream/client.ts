@@ -95,6 +95,12 @@ interface UpstreamClientOptions {
   readonly now: () => number;
   /** Called for a target that responded and whose rate limit is now exhausted. */
   readonly onRateLimitExhausted?: OnRateLimitExhausted;
+  /** The likely cost of images, in US dollars, if a price is known. If absent, none is. */
+  readonly estimateImages?: (
+    target: Target,
+    operation: ImageOperation,
+    query: GenerationQuery,
+  ) => number | undefined;
 }
 
 export function createUpstreamClient({
@@ -104,6 +110,7 @@ export function createUpstreamClient({
   credentials,
   now,
   onRateLimitExhausted,
+  estimateImages,
 }: UpstreamClientOptions): UpstreamClient {
   const confirmModel = createModelLists(now);
   // The sub-requests of a split request would be serialized in one turn of the event loop.
@@ -189,7 +196,7 @@ export function createUpstreamClient({
       return { kind: "stream", events: streamPartialImages(polling, endpoint.watch, response) };
     const first = await response;
     if (first.kind !== "pending") return first;
-    await line?.onUpstreamOperation(target, first);
+    await line?.onUpstreamOperation(target, first, estimateImages?.(target, operation, query));
     return pollOperation(polling, first);
   };
 

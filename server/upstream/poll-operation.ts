@@ -31,8 +31,15 @@ export type SendAuthenticated = (
 export interface SendRecord {
   /** Called before a request is sent. Rejects with GatewayError if it may not be sent. */
   beforeSend(): Promise<void>;
-  /** The upstream has accepted the request as an operation of its own, which any process can poll. */
-  onUpstreamOperation(target: Target, operation: PendingOperation): Promise<void>;
+  /**
+   * The upstream has accepted the request as an operation of its own, which any process can poll. `estimate`: of its
+   * cost, in US dollars, if a price is known.
+   */
+  onUpstreamOperation(
+    target: Target,
+    operation: PendingOperation,
+    estimate: number | undefined,
+  ): Promise<void>;
   /** An operation that an earlier process submitted to this target for the line, once. */
   takeUpstreamOperation(target: Target): PendingOperation | undefined;
   /** An operation of the upstream is not canceled with the request: another process polls it. */

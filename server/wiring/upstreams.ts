@@ -1,5 +1,6 @@
 /** Constructs what reaches the upstreams: connections, the client, and the registry of all targets. */
 import { realTimers } from "../lib/timers.ts";
+import { estimateImagesAt } from "../limits/estimate-cost.ts";
 import type { TargetChange } from "../routing/health/target-health.ts";
 import { TargetRegistry } from "../routing/target-registry.ts";
 import { adapters } from "../upstream/adapters/index.ts";
@@ -73,6 +74,7 @@ export function wireUpstreams(runtime: Runtime, options: UpstreamsOptions) {
         return send(request, signal);
       },
       onRateLimitExhausted: registry.reportExhausted.bind(registry),
+      estimateImages: estimateImagesAt,
     }),
     /** A client that sends requests in another way, and reports nothing to the registry. */
     createClient: (sendBy: SendUpstreamRequest, credentialsBy: CredentialCache) =>

@@ -89,3 +89,20 @@ projects: [{ name: shop }]
   await until(() => rowsOf(job).length > 0);
   expect(rowsOf(job)).toMatchObject([{ project: "shop", status: 200, cost: 0.1 }]);
 });
+
+/** What the rows of the job were charged, in US dollars. */
+const chargedTo = (job: ImageJob): number =>
+  rowsOf(job).reduce((sum, { cost, estimatedCost }) => sum + (cost ?? 0) + (estimatedCost ?? 0), 0);
+
+test("an image whose target was removed while no process ran is charged its estimate", async () => {
+  const job = await jobClient((await start()).url).submit({ model: "queued", prompt: "an otter" });
+  await until(() => vendor.polls > 0);
+  const yaml = vendorConfig(vendor.origin).replace("otter/paint", "otter/other");
+  const { url } = await restart("SIGKILL", yaml);
+  expect(await endOf(jobClient(url), job.id)).toMatchObject({
+    status: "failed",
+    error: { code: "job_interrupted" },
+  });
+  await until(() => rowsOf(job).length > 0);
+  expect(chargedTo(job)).toBeCloseTo(0.1, 9);
+});
