@@ -40,7 +40,7 @@ export function checkInvoice(input: InvoiceInput): Violation[] {
   if (doubled.length > 0)
     violations.push({ law: "invoice: doubled row", text: `rows with one id: ${doubled}` });
   for (const row of rows)
-    if (row.op === undefined || !outcomes.has(row.op))
+    if (!isRefusedUnread(row) && (row.op === undefined || !outcomes.has(row.op)))
       violations.push({ law: "invoice: unknown row", text: `a row of no request: ${row.id}` });
   for (const group of groupsOf(input)) violations.push(...checkGroup(group, input));
   const known = new Set(outcomes.keys());
@@ -49,6 +49,10 @@ export function checkInvoice(input: InvoiceInput): Violation[] {
       violations.push({ law: "invoice: unknown line", text: `${line.names} was never sent` });
   return violations;
 }
+
+/** Its key had as many requests in flight as it may have: its tags were not read. */
+const isRefusedUnread = (row: Row): boolean =>
+  row.error === "rate_limited" && row.attempts === 0 && chargeOf(row) === 0;
 
 function groupsOf({ invoice, rows, outcomes }: InvoiceInput): Group[] {
   const parents = new Map<string, string>();

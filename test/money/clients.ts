@@ -1,7 +1,15 @@
 /** The clients of a program: they send its operations, and record what they got. */
 
 import type { Gateways } from "./gateways.ts";
-import { type EmbeddingsOp, type ImageOp, isEmbeddings, type Op, type Program } from "./program.ts";
+import {
+  type EmbeddingsOp,
+  type ImageOp,
+  isEmbeddings,
+  type Nano,
+  nanoOf,
+  type Op,
+  type Program,
+} from "./program.ts";
 import { imageBase64 } from "./vendor.ts";
 import type { Violation } from "./violation.ts";
 
@@ -20,6 +28,8 @@ export interface Outcome {
   isTemporary?: boolean;
   /** The replica was killed, or the storage was away. */
   failure?: string;
+  /** Of a batch that has ended. */
+  batch?: { readonly id: string; readonly cost: Nano };
 }
 
 const headersOf = ({ team, id }: Op, secret: string): Record<string, string> => ({
@@ -38,11 +48,21 @@ const lineBody = ({ id, endUser, team, model }: Op, more: object) => ({
 export class Clients {
   readonly outcomes = new Map<number, Outcome>();
   readonly #gateways: Gateways;
+  readonly #readers = new Map<string, string>();
   readonly #secrets: ReadonlyMap<string, string>;
 
   constructor(gateways: Gateways, { keys }: Program) {
     this.#gateways = gateways;
     this.#secrets = new Map(keys.map(({ name, secret }) => [name, secret]));
+  }
+
+  /** The jobs of a revoked key are read with another key of its project. */
+  revoke({ key, readBy }: { readonly key: string; readonly readBy: string }): void {
+    this.#readers.set(key, readBy);
+  }
+
+  isRevoked(key: string): boolean {
+    return this.#readers.has(key);
   }
 
   /** Sends the operation. Never rejects. */
@@ -62,6 +82,10 @@ export class Clients {
 
   #secretOf({ key }: Op): string {
     return this.#secrets.get(key) ?? "";
+  }
+
+  #readSecretOf({ key }: Pick<Op, "key">): string {
+    return this.#secrets.get(this.#readers.get(key) ?? key) ?? "";
   }
 
   async #send(op: Op, outcome: Outcome, path: string, init: RequestInit): Promise<unknown> {
@@ -147,13 +171,13 @@ export class Clients {
   /** Until the job has ended. Another replica is asked if one does not respond. */
   async #followJob(op: Op, outcome: Outcome, path: string): Promise<void> {
     outcome.isComplete = false;
-    const headers = { authorization: `Bearer ${this.#secretOf(op)}` };
     const { leavesAfterMs } = op;
     const from = Date.now();
     let isCanceled = false;
     for (let replica = op.replica; Date.now() < from + 90_000; ) {
       await Bun.sleep(150);
       const url = `${this.#gateways.urlOf(replica)}${path}`;
+      const headers = { authorization: `Bearer ${this.#readSecretOf(op)}` };
       if (leavesAfterMs !== undefined && !isCanceled && Date.now() > from + leavesAfterMs) {
         isCanceled = true;
         await fetch(`${url}/cancel`, { method: "POST", headers }).catch(() => undefined);
@@ -165,9 +189,12 @@ export class Clients {
         replica++;
         continue;
       }
-      const { status } = (await response.json()) as { status: string };
+      const { id, status, vexel } = (await response.json()) as Job;
       if (endStatuses.includes(status)) {
-        outcome.isComplete = status === "completed";
+        // The batch of a revoked key may be completed without all of its results.
+        outcome.isComplete = status === "completed" && !this.isRevoked(op.key);
+        if (op.kind.includes("batch"))
+          outcome.batch = { id, cost: nanoOf(vexel?.cost?.actual ?? 0) };
         outcome.errorCode = status;
         return;
       }
@@ -189,10 +216,10 @@ export class Clients {
 
   async #openJobs(): Promise<string[]> {
     const open: string[] = [];
-    for (const [key, secret] of this.#secrets)
+    for (const key of this.#secrets.keys())
       for (const path of ["/v1/batches", "/v1/images/jobs"]) {
         const response = await fetch(`${this.#gateways.urlOf(0)}${path}?limit=100`, {
-          headers: { authorization: `Bearer ${secret}` },
+          headers: { authorization: `Bearer ${this.#readSecretOf({ key })}` },
         });
         if (response.status === 501) continue;
         if (response.status !== 200) {
@@ -205,6 +232,12 @@ export class Clients {
       }
     return open;
   }
+}
+
+interface Job {
+  readonly id: string;
+  readonly status: string;
+  readonly vexel?: { readonly cost: { readonly actual: number } | null };
 }
 
 const endStatuses = ["completed", "failed", "expired", "cancelled"];

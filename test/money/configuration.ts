@@ -25,7 +25,7 @@ const budgetYaml = (limits: Limits): string =>
     .join(", ")} }`;
 
 const keyYaml = ({ name, secret, project, budget }: Key): string =>
-  `  - { name: ${name}, key: ${secret}${project === undefined ? "" : `, project: ${project}`}${budget ? `, budget: ${budgetYaml(budget)}` : ""} }`;
+  `  - { name: ${name}, key: ${secret}, showCost: true${project === undefined ? "" : `, project: ${project}`}${budget ? `, budget: ${budgetYaml(budget)}` : ""} }`;
 
 const projectYaml = ({ name, budget, perEndUser, perTeam }: Project): string =>
   [
@@ -34,6 +34,15 @@ const projectYaml = ({ name, budget, perEndUser, perTeam }: Project): string =>
     ...(perEndUser ? [`    perEndUser: { budget: ${budgetYaml(perEndUser)} }`] : []),
     ...(perTeam ? [`    perTag: { "team:*": { budget: ${budgetYaml(perTeam)} } }`] : []),
   ].join("\n");
+
+/** The API key that is revoked, if one is, has no budget of its own: another key of its project reads its jobs. */
+export const revocable = { key: "wide-1", readBy: "wide-2" } as const;
+
+export const withoutRevocable = (yaml: string): string =>
+  yaml
+    .split("\n")
+    .filter((line) => !line.includes(`{ name: ${revocable.key},`))
+    .join("\n");
 
 export const configurationOf = (
   { keys, projects }: Pick<Program, "keys" | "projects">,

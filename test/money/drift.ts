@@ -50,6 +50,7 @@ export async function measureDrift(
       clocksMs: [0, 0, 0],
       checkout,
       hasOwnDatabase: false,
+      hasFewConnections: false,
     },
   });
   try {

@@ -14,8 +14,16 @@ export const faultNames = [
   "Redis fails over",
   "the object store stops",
   "skewed clock",
+  "few connections",
+  "a key is revoked",
 ] as const;
 export type FaultName = (typeof faultNames)[number];
+
+interface FaultTools {
+  readonly vendor: BatchVendor;
+  /** At every replica. */
+  readonly revokeKey: () => void;
+}
 
 export interface FaultEffect {
   /** Budgets may be exceeded by what their owners spend in about two seconds. */
@@ -25,7 +33,7 @@ export interface FaultEffect {
 export async function runFault(
   name: FaultName,
   gateways: Gateways,
-  vendor: BatchVendor,
+  { vendor, revokeKey }: FaultTools,
   random: Random,
 ): Promise<FaultEffect> {
   const { postgres, redis, s3 } = gateways;
@@ -78,6 +86,11 @@ export async function runFault(
       await Bun.sleep(ms);
       s3?.start();
       return { weakensBudgets: false };
+    case "a key is revoked":
+      revokeKey();
+      return { weakensBudgets: false };
+    // From the start.
+    case "few connections":
     case "skewed clock":
       return { weakensBudgets: false };
   }

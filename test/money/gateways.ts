@@ -20,6 +20,8 @@ interface GatewaysOptions {
   readonly hasOwnDatabase: boolean;
   /** Milliseconds that the clock of each replica is ahead. */
   readonly clocksMs: readonly number[];
+  /** A key may have few requests in flight. */
+  readonly hasFewConnections: boolean;
   /** The folder of another checkout. */
   readonly checkout?: string | undefined;
 }
@@ -93,7 +95,8 @@ export class Gateways {
   }
 
   static async start(options: GatewaysOptions): Promise<Gateways> {
-    const { topology, folder, yaml, clocksMs, checkout, hasOwnDatabase } = options;
+    const { topology, folder, yaml, clocksMs, checkout } = options;
+    const { hasOwnDatabase, hasFewConnections } = options;
     const isShared = topology === "replicas" || topology === "sentinel";
     const closing: (() => unknown)[] = [];
     const postgres = topology === "sqlite" ? undefined : await databaseOf(hasOwnDatabase, closing);
@@ -130,6 +133,7 @@ export class Gateways {
             VEXEL_CACHE_BYTES: String(8 * 1024 * 1024),
             VEXEL_EMBEDDINGS_TIMEOUT: "5",
             VEXEL_IMAGES_TIMEOUT: "6",
+            ...(hasFewConnections && { VEXEL_MAX_CONNECTIONS: "40" }),
             ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
             ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
             ...(s3 && { BLOB_URL: s3.url("money") }),

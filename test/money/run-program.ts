@@ -15,10 +15,11 @@ import {
 } from "./account.ts";
 import { startBatchVendor } from "./batch-vendor.ts";
 import { checkAdmission, type FaultTime } from "./check-admission.ts";
+import { checkBatchCosts } from "./check-batch-costs.ts";
 import { checkInvoice } from "./check-invoice.ts";
 import { checkSums, type ReplicaView, spentOf } from "./check-sums.ts";
 import { Clients, type Outcome } from "./clients.ts";
-import { configurationOf, pricesOf } from "./configuration.ts";
+import { configurationOf, pricesOf, revocable, withoutRevocable } from "./configuration.ts";
 import { runFault } from "./faults.ts";
 import { Gateways } from "./gateways.ts";
 import {
@@ -75,12 +76,23 @@ export async function runScenario(scenario: Scenario, checkout?: string): Promis
     yaml,
     clocksMs: [0, 1, 2].map((at) => aheadMs + (isSkewed ? at * 700 : 0)),
     checkout,
+    hasFewConnections: faults.includes("few connections"),
     hasOwnDatabase: faults.some((name) => name.startsWith("PostgreSQL")),
   });
   try {
     const clients = new Clients(gateways, program);
     const startedAt = Date.now();
     const times: FaultTime[] = [];
+    let current = yaml;
+    let isRevoked = false;
+    const configure = (): void =>
+      gateways.configure(isRevoked ? withoutRevocable(current) : current);
+    const revokeKey = (): void => {
+      isRevoked = true;
+      configure();
+      clients.revoke(revocable);
+    };
+    const tools = { vendor: vendors.batches, revokeKey };
     const running = program.ops.map(async (op) => {
       await Bun.sleep(Math.max(0, startedAt + op.at - Date.now()));
       return clients.run(op);
@@ -89,21 +101,23 @@ export async function runScenario(scenario: Scenario, checkout?: string): Promis
       // Its moment is that of the vendor's batch.
       if (name === "kill -9 at a delivery") {
         const from = Date.now();
-        const { weakensBudgets } = await runFault(name, gateways, vendors.batches, random);
+        const { weakensBudgets } = await runFault(name, gateways, tools, random);
         times.push({ name, from: from + aheadMs, to: Date.now() + aheadMs, weakensBudgets });
         return;
       }
       const share = 0.3 + 0.3 * random.next() + at * 0.2;
       await Bun.sleep(Math.max(0, startedAt + share * program.durationMs - Date.now()));
       const from = Date.now();
-      const { weakensBudgets } = await runFault(name, gateways, vendors.batches, random);
+      const { weakensBudgets } = await runFault(name, gateways, tools, random);
       times.push({ name, from: from + aheadMs, to: Date.now() + aheadMs, weakensBudgets });
     });
     let loweredAt = 0;
     const lowering = async (): Promise<void> => {
       await Bun.sleep(Math.max(0, startedAt + program.lowered.at - Date.now()));
-      gateways.configure(loweredYaml);
-      loweredAt = Date.now() + reloadMs + aheadMs;
+      current = loweredYaml;
+      configure();
+      // A change that follows another one is noticed after that one is loaded.
+      loweredAt = Date.now() + (isRevoked ? 2 : 1) * reloadMs + aheadMs;
     };
     await Promise.all([...running, ...breaking, lowering()]);
     await gateways.ready();
@@ -217,6 +231,7 @@ class Law {
     return [
       ...checkInvoice({ program, invoice: this.invoice, rows, outcomes }),
       ...checkSums({ owners, rows, views, thresholds: await readThresholds(gateways) }),
+      ...checkBatchCosts({ rows, outcomes, hasFaults: this.#faults.length > 0 }),
       ...checkAdmission({ owners, rows, outcomes, faults: this.#faults }),
     ];
   }
@@ -230,6 +245,7 @@ class Law {
     const { keys, projects } = this.#program;
     let id = firstProbe;
     for (const key of keys) {
+      if (this.#clients.isRevoked(key.name)) continue;
       const project = projects.find(({ name }) => name === key.project);
       const users = project?.perEndUser ? [undefined, random.pick(endUsers)] : [undefined];
       for (const endUser of users) {

@@ -25,6 +25,8 @@ const templates: readonly Template[] = [
   ["replicas", ["Redis hangs", "PostgreSQL stops"]],
   ["sentinel", ["Redis fails over"]],
   ["replicas", ["the object store stops", "skewed clock"], "jobs"],
+  ["sqlite", ["few connections"], "jobs"],
+  ["replicas", ["a key is revoked"], "jobs"],
 ];
 
 const others: readonly FaultName[] = [
