@@ -160,10 +160,11 @@ export interface JobKind {
   /** The error of a line without a result because the job ended before. `wasSent`: it was not done in `inFlightMs`. */
   notRun(job: StoredJob, wasSent: boolean): GatewayError;
   /**
-   * The job cannot continue. What a vendor may bill for the lines of the range that have not ended is charged. Throws: it
-   * is tried again, for a day, before the job ends. If absent, nothing is.
+   * The job cannot continue. What a vendor may bill for the lines of the range that have not ended is charged. Returns
+   * it in US dollars, undefined if it is unknown. Throws: it is tried again, for a day, before the job ends. If absent,
+   * nothing is.
    */
-  chargeRest?(range: ClaimedRange): Promise<void>;
+  chargeRest?(range: ClaimedRange): Promise<number | undefined>;
   /**
    * A range with a batch of a vendor has ended, or its job has: what is left at the vendor is deleted. False: it is
    * tried again. If absent, nothing is left.

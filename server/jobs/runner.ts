@@ -7,8 +7,8 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../lib/log.ts";
 import { dayMs, hourMs, repeat } from "../lib/timers.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { Claim, JobKindName, StoredJob, Work } from "../storage/sql/stored-job.ts";
-import { type FinishedJob, type JobKind, jobErrorOf, lastErrorOf } from "./job-kind.ts";
+import type { Claim, JobEnd, JobKindName, StoredJob, Work } from "../storage/sql/stored-job.ts";
+import { type JobKind, jobErrorOf, lastErrorOf } from "./job-kind.ts";
 import { JobSlots } from "./job-slots.ts";
 import { JobControl } from "./line-attempts.ts";
 import { RangeRun, type RunRangeOptions } from "./run-range.ts";
@@ -246,12 +246,14 @@ export class JobRunner {
   async #advance(kind: JobKind, job: StoredJob, holder: string): Promise<void> {
     const { store, files, now, log } = this.#options;
     let isCharged = true;
+    let cost: number | undefined;
     try {
       if (job.status === "finalizing") {
         isCharged = false;
-        await this.#chargeRest(kind, job);
+        cost = await this.#chargeRest(kind, job);
         isCharged = true;
-        await this.#end(job, holder, await kind.finish(job, resultsOf(files, job.id)));
+        const finished = await kind.finish(job, resultsOf(files, job.id));
+        await this.#end(job, holder, { ...finished, cost });
       } else await this.#prepare(kind, job, holder);
     } catch (thrown) {
       log.warn("job-not-advanced", { job: job.id, reason: errorMessage(thrown) });
@@ -261,6 +263,7 @@ export class JobRunner {
           status: "failed",
           error: job.error ?? jobErrorOf(error),
           hasNoResults: true,
+          cost,
         });
       // Without storage it was not tried.
       const validations = job.validations - (isStorageUnavailable(error) ? 1 : 0);
@@ -292,12 +295,18 @@ export class JobRunner {
     await store.start(job.id, holder, prepared.ranges, prepared.data, this.#options.now());
   }
 
-  async #chargeRest(kind: JobKind, job: StoredJob): Promise<void> {
-    if (job.ending === "failed" && kind.chargeRest)
-      for (const range of await this.#options.store.listAtVendor(job)) await kind.chargeRest(range);
+  /** Returns the cost in US dollars. Undefined if nothing is charged, or nothing has a known price. */
+  async #chargeRest(kind: JobKind, job: StoredJob): Promise<number | undefined> {
+    if (job.ending !== "failed" || !kind.chargeRest) return undefined;
+    let cost: number | undefined;
+    for (const range of await this.#options.store.listAtVendor(job)) {
+      const charged = await kind.chargeRest(range);
+      if (charged !== undefined) cost = (cost ?? 0) + charged;
+    }
+    return cost;
   }
 
-  async #end(job: StoredJob, holder: string, end: FinishedJob): Promise<void> {
+  async #end(job: StoredJob, holder: string, end: Omit<JobEnd, "at" | "expiresAt">): Promise<void> {
     const { store, now, ttlMs, onEnded } = this.#options;
     const at = now();
     const expiresAt = at + ttlMs(job.kind);

@@ -678,6 +678,7 @@ test("a job that fails while the storage is away ends after what a vendor may bi
   world.kind.chargeRest = async ({ number }) => {
     if (isAway) throw new GatewayError("storage_unavailable", "The store is down.");
     charged.push(number);
+    return 0.25;
   };
   world.kind.cleanUp = async ({ number }) => {
     cleaned.push(number);
@@ -703,7 +704,9 @@ test("a job that fails while the storage is away ends after what a vendor may bi
   isAway = false;
   world.pass(5 * minute);
   await until(() => world.ended.length > 0);
-  expect(world.ended).toMatchObject([{ status: "failed", error: { code: "job_input_missing" } }]);
+  expect(world.ended).toMatchObject([
+    { status: "failed", cost: 0.25, error: { code: "job_input_missing" } },
+  ]);
   expect(charged).toEqual([0]);
   await until(async () => (await world.store.listUncleaned(Date.now() * 2, 10)).length === 0);
 });

@@ -86,23 +86,27 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
   /** `plain`: the lines as they would run now. */
   open: (held: HeldRange, plain: () => AsyncIterable<BatchLine>): Promise<Opened> =>
     new OpenedRange(options, held, plain).open(),
-  /** The job failed, so the results of its other ranges are not awaited. */
-  chargeRest: async (range: ClaimedRange): Promise<void> => {
+  /**
+   * The job failed, so the results of its other ranges are not awaited. Returns the estimates of their lines, in US
+   * dollars, also of those that an earlier call has charged. Undefined if none is known.
+   */
+  chargeRest: async (range: ClaimedRange): Promise<number | undefined> => {
     const { files, byteTurns, chargeWithoutResult } = options;
-    const { job, firstLine, settled, lines, phase, phaseSince } = range;
-    if (!isAtVendor(phase)) return;
+    const { job, phase, phaseSince } = range;
+    if (!isAtVendor(phase)) return undefined;
     const { requests: name } = fileNamesOf(range);
     const requests = await SentRequests.open(files, name, byteTurns.steps(job.owner));
     const { sentTo } = requests;
     // Lines that were delivered have the time of the phase in their ledger rows.
     const at = phase === "delivering" ? phaseSince : (job.finalizingAt ?? phaseSince);
     const error = failedError("its job failed");
+    let nanos: number | undefined;
     try {
-      for (let number = firstLine + settled; number < firstLine + lines; number++) {
-        const sent = await requests.find(number);
-        if (sent && !(sent instanceof GatewayError))
-          await chargeWithoutResult({ job, at, sent, sentTo, error });
+      for await (const sent of unsettledLines(range, requests)) {
+        await chargeWithoutResult({ job, at, sent, sentTo, error });
+        if (sent.nanos !== null) nanos = (nanos ?? 0) + sent.nanos;
       }
+      return nanos === undefined ? undefined : toDollars(nanos);
     } finally {
       await requests.close();
     }
@@ -144,6 +148,16 @@ export const createVendorLines = (options: VendorLinesOptions) => ({
 });
 
 export type VendorLines = ReturnType<typeof createVendorLines>;
+
+async function* unsettledLines(
+  { firstLine, settled, lines }: ClaimedRange,
+  requests: Pick<SentRequests, "find">,
+): AsyncGenerator<SentLine> {
+  for (let number = firstLine + settled; number < firstLine + lines; number++) {
+    const sent = await requests.find(number);
+    if (sent && !(sent instanceof GatewayError)) yield sent;
+  }
+}
 
 class OpenedRange {
   readonly #options: VendorLinesOptions;

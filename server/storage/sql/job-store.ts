@@ -418,7 +418,7 @@ async function endJob(
   queries: Queries,
   id: string,
   holder: string,
-  { status, at, expiresAt, bytes, error, data, hasNoResults = false }: JobEnd,
+  { status, at, expiresAt, bytes, error, data, hasNoResults = false, cost }: JobEnd,
 ): Promise<StoredJob | undefined> {
   const { rows } = await queries.query<JobRow>(
     `UPDATE vexel.jobs SET status = $3, ended_at = $4, event_at = $4, expires_at = $5,
@@ -427,7 +427,8 @@ async function endJob(
        failed = CASE WHEN $9 THEN lines WHEN ending = 'failed' THEN lines - completed
          ELSE failed END,
        data = coalesce($7, data), bytes = coalesce($8, bytes), holder = NULL, lease_until = 0,
-       last_error = NULL
+       last_error = NULL,
+       cost = coalesce(coalesce(cost, 0) + CAST($10 AS DOUBLE PRECISION), cost)
      WHERE id = $1 AND holder = $2 AND ended_at IS NULL RETURNING *`,
     [
       id,
@@ -439,6 +440,7 @@ async function endJob(
       data === undefined ? null : JSON.stringify(data),
       bytes ?? null,
       hasNoResults,
+      cost ?? null,
     ],
   );
   if (!rows[0]) return undefined;

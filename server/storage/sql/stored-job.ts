@@ -254,6 +254,8 @@ export interface JobEnd {
   readonly bytes?: number;
   /** No line counts as completed. If absent, those count that did. */
   readonly hasNoResults?: boolean;
+  /** What is added to the cost of the job, in US dollars. */
+  readonly cost?: number | undefined;
   readonly error?: JobError | null;
   readonly data?: JobData;
 }
