@@ -121,8 +121,11 @@ export async function openFixture(
     folder: folder.path,
     known,
     environment: { ...fixtureEnvironment, DATABASE_URL: url, BLOB_URL: s3.url("vexel") },
-    read: <Row>(_file: string, statement: string) =>
-      server.execute<Row>(databaseName(url), `SET search_path TO vexel; ${statement}`),
+    read: async <Row>(_file: string, statement: string) => {
+      const both = `SET search_path TO vexel; ${statement}`;
+      const [, rows = []] = await server.execute<readonly Row[]>(databaseName(url), both);
+      return rows;
+    },
     [Symbol.asyncDispose]: async () => {
       await s3.stop();
       folder[Symbol.dispose]();

@@ -11,9 +11,10 @@ import { totpCode } from "../admin/totp-code.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { type Received, startReceiver } from "../events/webhooks-fixture.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
-import { type GatewayProcess, startProcess, testKey } from "../harness.ts";
+import { type GatewayProcess, startProcess, temporaryFolder, testKey } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
 import { testWithPostgres } from "../storage/postgres-server.ts";
+import { buildNewerVersion } from "../topology/newer-version.ts";
 import { until } from "../until.ts";
 import {
   adminToken,
@@ -41,7 +42,8 @@ interface Opened {
   readonly fake: Fake;
   readonly received: readonly Received[];
   readonly receiverUrl: string;
-  start(environment?: Readonly<Record<string, string>>): Promise<GatewayProcess>;
+  /** `program`: the folder of another version. */
+  start(environment?: Readonly<Record<string, string>>, program?: string): Promise<GatewayProcess>;
 }
 
 async function open(version: string, database: FixtureDatabase): Promise<Opened> {
@@ -53,10 +55,11 @@ async function open(version: string, database: FixtureDatabase): Promise<Opened>
   });
   for (const each of [fake, receiver]) closing(each);
   closing({ close: () => fixture[Symbol.asyncDispose]() });
-  const start = async (environment = {}) => {
+  const start = async (environment = {}, program?: string) => {
     const gateway = await startProcess({
       folder: fixture.folder,
       env: { ...fixture.environment, ...environment },
+      ...(program !== undefined && { program }),
     });
     closing(gateway);
     return gateway;
@@ -222,6 +225,22 @@ describe.each([...fixtureVersions])("the data of %s", (version) => {
       gateway.kill("SIGTERM");
       expect(await gateway.exited).toBe(0);
     });
+
+    run(
+      `in ${database} is migrated by the next version, and its half-done jobs go on`,
+      async () => {
+        const folder = temporaryFolder();
+        closing(folder);
+        const newer = buildNewerVersion(join(folder.path, "newer"));
+        const { fixture, fake, start } = await open(version, database);
+        const gateway = await start({}, newer.folder);
+        await goesOnWithJobs(gateway, fixture, fake);
+        const added = "SELECT DISTINCT added FROM ledger WHERE added IS NOT NULL";
+        expect(await fixture.read("ledger.db", added)).toEqual([{ added: "by the migration" }]);
+        gateway.kill("SIGTERM");
+        expect(await gateway.exited).toBe(0);
+      },
+    );
 
     run(`in ${database} is readable with another VEXEL_SECRET and the previous one`, async () => {
       const { fixture, fake, received, start } = await open(version, database);

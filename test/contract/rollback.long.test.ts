@@ -1,7 +1,7 @@
 /** One gateway on SQLite is upgraded to a version with another migration, and rolled back to a backup. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync, renameSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
@@ -132,3 +132,21 @@ test("an upgrade carries every row, and a rollback says which rows the backup la
 });
 
 type Json = Readonly<Record<string, unknown>>;
+
+test("the example of vexel.yaml of the first release is valid for a newer version", async () => {
+  const folder = temporaryFolder();
+  closing(folder);
+  const { folder: program } = buildNewerVersion(join(folder.path, "newer"));
+  const example = join(import.meta.dir, "fixtures/1.0.0/vexel.example.yaml");
+  copyFileSync(example, join(folder.path, "vexel.yaml"));
+  const names = readFileSync(example, "utf8").matchAll(/\$\{([A-Z_]+)\}/g);
+  const values = [...names].map(([, name = ""]) => [name, `${name}-of-the-test-0123456789`]);
+  const child = Bun.spawn([...sourceCommand(program), "check"], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH ?? "", ...Object.fromEntries(values) },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const output = (await child.stdout.text()) + (await child.stderr.text());
+  expect({ code: await child.exited, output }).toMatchObject({ code: 0 });
+});

@@ -79,6 +79,29 @@ testWithPostgres("a migration that fails changes nothing and is applied again", 
 });
 
 testWithPostgres(
+  "a migration is applied again after a deadlock with a replica that serves",
+  async () => {
+    const url = await (await sharedPostgres()).createDatabase();
+    const earlier = connect(url);
+    await earlier.migrate();
+    const lock = (table: string) => `LOCK TABLE vexel.${table} IN ACCESS EXCLUSIVE MODE`;
+    const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>();
+    const serving = earlier.transaction(async (queries) => {
+      await queries.query(lock("users"));
+      onLocked();
+      // The migration waits first, so it is the one that PostgreSQL aborts.
+      await Bun.sleep(600);
+      await queries.query(lock("keys"));
+    });
+    await locked;
+    const statements = [lock("keys"), lock("users"), ...added.statements];
+    const newer = connect(url, [...postgresMigrations, { ...added, statements }]);
+    await Promise.all([newer.migrate(), serving]);
+    expect((await newer.query("SELECT * FROM vexel.added")).rows).toEqual([]);
+  },
+);
+
+testWithPostgres(
   "a query of a database that does not respond fails, and the next one succeeds when it responds again",
   async () => {
     const server = await sharedPostgres();

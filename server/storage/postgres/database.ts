@@ -122,10 +122,17 @@ export class PostgresDatabase implements SqlDatabase {
     });
   }
 
-  #migrate(): Promise<void> {
+  async #migrate(): Promise<void> {
     const { setting, migrations, now } = this.#options;
-    if (setting === "DATABASE_READ_URL") return Promise.resolve();
-    return this.#begin((queries) => migrate(queries, migrations, now()));
+    if (setting === "DATABASE_READ_URL") return;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#begin((queries) => migrate(queries, migrations, now()));
+      } catch (error) {
+        // A migration takes its locks in another order than the replicas that serve meanwhile.
+        if (sqlState(error) !== deadlockDetected || attempt === maxMigrationAttempts) throw error;
+      }
+    }
   }
 
   #begin<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
@@ -235,6 +242,8 @@ export const sqlState = (error: unknown): string =>
 
 /** The server canceled the query: here, after `statement_timeout`. */
 const queryCanceled = "57014";
+export const deadlockDetected = "40P01";
+const maxMigrationAttempts = 5;
 /** The database is read-only, as a standby is during a failover. */
 const readOnly = "25006";
 /** SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). */

@@ -8,13 +8,12 @@ import { usageExtraRetentionMs } from "../sql/ledger-columns.ts";
 import { rollUps } from "../sql/roll-ups.ts";
 import { expiringSums, spentExtraRetentionMs } from "../sql/spend-tally.ts";
 import { appendLedgerRows } from "./append-ledger-rows.ts";
-import { type PostgresDatabase, sqlState } from "./database.ts";
+import { deadlockDetected, type PostgresDatabase, sqlState } from "./database.ts";
 import { createDay, dayOf, dropDay, listDays } from "./ledger-partitions.ts";
 import { rollUpLedger } from "./roll-up-ledger.ts";
 
 /** "No partition of relation found for row": another replica has dropped the day. */
 const noPartition = "23514";
-const deadlockDetected = "40P01";
 const maxAttempts = 3;
 /** SQLSTATE classes: data exception, integrity constraint violation. */
 const rejectedStates = /^2[23]/;
