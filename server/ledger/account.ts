@@ -55,6 +55,7 @@ export class Account implements SpendKey, BudgetView {
   /** Its budget. */
   watcher: { spentChanged(): void } | undefined;
   #shared: SharedAccounts | undefined;
+  #wasRead = false;
   /** The sum of the entries, and the number of those with less than the upper bound of the cost. */
   #open = 0;
   #likely = 0;
@@ -122,7 +123,8 @@ export class Account implements SpendKey, BudgetView {
 
   /** Sets the copy, if it is higher. `stored`: the amount of the own rows that it has in addition. */
   raise(spent: number, stored = 0): void {
-    const isFirst = !this.isRead;
+    const isFirst = !this.#wasRead;
+    this.#wasRead = true;
     this.isRead = true;
     const others = Math.max(0, spent - this.spent - stored);
     if (others === 0 && stored === 0) return;

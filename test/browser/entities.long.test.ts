@@ -123,7 +123,7 @@ browserTest(
     const perEndUser = { limits: { requestsPerMinute: 20 }, budget: { day: 0.5 } };
     expect(await stored()).toEqual({ perEndUser, perTag });
 
-    const row = page.getByRole("row", { name: /^shop/ });
+    const row = page.getByRole("row", { name: /^Choose shop/ });
     await row
       .getByText("Each end user – 20 rpm, $0.50/day, customer:* – $50/mo", { exact: true })
       .waitFor();
@@ -188,7 +188,7 @@ browserTest(
     await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "hidden" });
-    const row = page.getByRole("row", { name: /^mobile/ });
+    const row = page.getByRole("row", { name: /^Choose mobile/ });
     await row.getByText("60 rpm").waitFor();
 
     await visit("/keys");

@@ -62,7 +62,7 @@ browserTest(
     await main.getByRole("row", { name: /key-in-scope/ }).waitFor();
     expect(await main.getByRole("row", { name: /key-elsewhere/ }).count()).toBe(0);
     expect(await go("Events")).toEndWith(`/events?project=${project}`);
-    await main.getByRole("row", { name: /key\.created.*key-in-scope/ }).waitFor();
+    await main.getByRole("row", { name: /API key created.*key-in-scope/i }).waitFor();
     expect(await main.getByRole("row", { name: /key-elsewhere/ }).count()).toBe(0);
 
     // A page without projects has no switcher, and the menu leads back to those of the project.

@@ -47,7 +47,7 @@ const prints: Readonly<Record<string, RegExp>> = {
 describe("every sample of the documents", () => {
   test("is in a language that a test reads", () => {
     const here = ["sh", "python", "js", "nginx"];
-    const elsewhere = ["yaml", "sql", "json", "json request", "json response"];
+    const elsewhere = ["yaml", "sql", "csv", "json", "json request", "json response"];
     const noSample = ["", "text", "mermaid"];
     const known = [...here, ...elsewhere, ...noSample];
     const odd = pages.flatMap((page) =>

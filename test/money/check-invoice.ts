@@ -153,11 +153,18 @@ function checkGroup(group: Group, { outcomes, program }: InvoiceInput): Violatio
     line.names.every(
       (text) => uses.get(text) === 1 && sendersOf(text).every((outcome) => outcome.isComplete),
     );
-  /** A client has left meanwhile, so its row has an estimate instead of its part. */
+  /**
+   * One of several texts was given up meanwhile, because its client left or its attempt took too long: its row has an
+   * estimate instead of its part.
+   */
   const hasLeft = (line: InvoiceLine): boolean =>
     line.state === "served" &&
     (line.names.length > 1 || line.names.some(isShared)) &&
-    line.names.some((text) => sendersOf(text).some((outcome) => !outcome.isComplete));
+    line.names.some(
+      (text) =>
+        (line.names.length > 1 && (uses.get(text) ?? 0) > 1) ||
+        sendersOf(text).some((outcome) => !outcome.isComplete),
+    );
   const certain = billed.filter(isCertain);
   const partial = billed.filter(hasLeft);
   const flexible = billed.filter(

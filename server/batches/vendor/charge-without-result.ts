@@ -28,7 +28,7 @@ interface LineWithoutResult {
 export type ChargeWithoutResult = (line: LineWithoutResult) => Promise<void>;
 
 interface ChargeWithoutResultOptions {
-  readonly ledger: { settle(row: LedgerRow): Promise<unknown> };
+  readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<unknown> };
   readonly payerOf: (job: StoredJob) => Caller;
   /** The id of this process. */
   readonly replica: string;
@@ -37,6 +37,7 @@ interface ChargeWithoutResultOptions {
 export const createChargeWithoutResult =
   ({ ledger, payerOf, replica }: ChargeWithoutResultOptions): ChargeWithoutResult =>
   async ({ job, at, sent, sentTo, error }) => {
+    ledger.admit();
     const { number, requests, nanos, labels, endUser = null, tags = null } = sent;
     const { operation, model, vendorTarget } = batchDataOf(job);
     const requestId = jobLineId({ job: job.id, first: number, last: number, attempt: undefined });

@@ -90,6 +90,9 @@ export const vendorFilesOf = (range: Pick<ClaimedRange, "vendorBatch">): readonl
 
 const stopped: RangeEnd = { kind: "stopped" };
 
+/** How long the lines of one end user or tag, whose budget is reserved by other requests, delay the other lines. */
+const endUserWaitMs = 10 * 60_000;
+
 /** The steps. Each returns what the vendor says, or how the range ends for now. Undefined if the next step follows. */
 export class VendorBatch {
   readonly #options: VendorBatchOptions;
@@ -106,9 +109,10 @@ export class VendorBatch {
     payer: ChargedLines,
     lines: () => AsyncIterable<BatchLine>,
   ): Promise<RangeEnd | undefined> {
-    const { files, plan, budget } = this.#options;
+    const { files, plan, budget, now } = this.#options;
     const { api, target, priceFactor } = this.#at;
-    const input = new VendorInput(api, this.#job.endpoint);
+    const mayWait = now() < this.#held.range.phaseSince + endUserWaitMs;
+    const input = new VendorInput(api, this.#job.endpoint, mayWait);
     const names = fileNamesOf(this.#held.range);
     const { caller, model } = payer;
     const parameters = caller.parameters ?? model.parameters ?? "adapt";

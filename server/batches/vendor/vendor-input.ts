@@ -44,14 +44,17 @@ export class VendorInput {
   refusal: string | undefined;
   /** Why the batch is to be sent later. Undefined if it can be sent now. */
   delay: GatewayError | undefined;
+  readonly #mayWait: boolean;
   #shared: string | undefined;
   /** Lines of the vendor's input file. */
   #count = 0;
 
   /** `path`: that of the requests. */
-  constructor(api: VendorApi, path: string) {
+  /** `mayWait`: a line whose end user or tag has no room for now delays the batch. Otherwise it fails alone. */
+  constructor(api: VendorApi, path: string, mayWait = true) {
     this.#api = api;
     this.#path = path;
+    this.#mayWait = mayWait;
   }
 
   get isEmpty(): boolean {
@@ -105,7 +108,7 @@ export class VendorInput {
   ): Promise<void> {
     const { kind, message, definition } = error;
     if (kind !== "over_budget") return;
-    if (definition.retry === "later") this.delay = error;
+    if (this.#mayWait && definition.retry === "later") this.delay = error;
     else await sent.add({ number, refused: { kind, message } });
   }
 

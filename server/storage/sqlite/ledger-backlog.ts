@@ -40,8 +40,10 @@ export class LedgerBacklog {
   readonly #readSum: Statement<Pick<SpentSum, "nanos">, [string, string, string]>;
   /** The rows of earlier processes, as rows of the same owners and day. */
   readonly earlier: readonly ChargedRow[];
-  /** Called for a row that is stored already. */
+  /** Called for a row that is stored already, and was not appended by this object before. */
   onIgnored: ((row: LedgerRow) => void) | undefined;
+  /** An append is repeated after a problem with the data folder: then a row is ignored that counted once. */
+  readonly #appended = new WeakSet<LedgerRow>();
   #size: number;
 
   constructor({ folder, maxBytes, now = 0 }: BacklogOptions) {
@@ -101,7 +103,8 @@ export class LedgerBacklog {
       }),
     )();
     this.#size += rows.length - ignored.length;
-    for (const row of ignored) this.onIgnored?.(row);
+    for (const row of ignored) if (!this.#appended.has(row)) this.onIgnored?.(row);
+    for (const row of rows) this.#appended.add(row);
     return [];
   }
 

@@ -118,3 +118,26 @@ test("what was sent is read again line by line, whatever the configuration is th
   expect(await requests.find(4)).toBeUndefined();
   await requests.close();
 });
+
+test("a line whose end user has no room for now delays the batch, and fails alone when it has waited long enough", async () => {
+  async function* lines() {
+    for (const number of [0, 1]) yield { number };
+  }
+  const plan = async ({ number }: { number: number }) => {
+    if (number === 0)
+      throw new GatewayError("over_budget", "No room.", { overrides: { retry: "later" } });
+    return { ...(await planOf({ kind: "text", texts: ["a"] }, { maxItems: 2 })), nanos: 10 };
+  };
+  const written = async (mayWait: boolean) => {
+    const input = new VendorInput(openai, "/v1/embeddings", mayWait);
+    const sent: unknown[] = [];
+    const add = async (line: unknown): Promise<void> => void sent.push(line);
+    for await (const _ of input.write(lines(), plan, { add }));
+    return { delay: input.delay?.kind, sent };
+  };
+  expect(await written(true)).toEqual({ delay: "over_budget", sent: [] });
+  expect(await written(false)).toMatchObject({
+    delay: undefined,
+    sent: [{ number: 0, refused: { kind: "over_budget", message: "No room." } }, { number: 1 }],
+  });
+});
