@@ -42,6 +42,7 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
   };
   /** Method and path of every request. */
   const requests: string[] = [];
+  let createdCount = 0;
   const state: FakeState = {
     get origin() {
       return server.url.origin;
@@ -53,7 +54,8 @@ export function startFakeBatches(kind: VendorKind, embed: (file: string) => Fake
     create: (batch) => {
       const created: FakeBatch = {
         ...batch,
-        id: kind === "gemini" ? `batches/b${batches.length}` : `batch_${batches.length}`,
+        // Never used again, also if a test forgets the batches before it: the gateway may still delete their files.
+        id: kind === "gemini" ? `batches/b${createdCount++}` : `batch_${createdCount++}`,
         state: "validating",
         results: control.alter(embed(files.get(batch.inputFile) ?? "")),
       };
